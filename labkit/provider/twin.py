@@ -1,0 +1,162 @@
+"""The in-process twin of the provider: the rules of the outside world, without a process or a wire.
+
+The simulator runs on it, and the provider process serves one twin a world, so there is one set of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from labkit.errors import EffectUnknown, InvalidInput, LabError, Unsupported
+from labkit.model import CAPABILITIES, ActivityCall, Order, Receipt, Target
+from labkit.provider.faults import Fault, Faults
+from labkit.provider.ledger import Ledger
+from labkit.provider.protocol import PATIENCE, Entry
+from labkit.taps import tap
+
+
+class Image(NamedTuple):
+    """All that a twin remembers: its entries, and how often each (target, operation) was called."""
+
+    entries: tuple[Entry, ...]
+    calls: dict[tuple[str, str], int]
+
+
+class Twin:
+    """A World in this process.
+
+    `capability` replaces that of every target, `faults` says when to misbehave, `patience` is how many seconds the
+    caller waits before a late answer counts as none. Raise InvalidInput for an unknown capability or fault.
+    """
+
+    def __init__(
+        self,
+        targets: Mapping[str, Target],
+        *,
+        capability: str | None = None,
+        drift: bool = False,
+        ledger: Ledger | None = None,
+        faults: Iterable[Fault] = (),
+        patience: float = PATIENCE,
+    ) -> None:
+        self.capabilities = {name: capability or target.capability for name, target in targets.items()}
+        for found in {*self.capabilities.values(), capability or CAPABILITIES[0]}:
+            if found not in CAPABILITIES:
+                raise InvalidInput(f"{found!r} is not a capability", next=f"use one of {', '.join(CAPABILITIES)}")
+        self.drift = drift
+        self.ledger = ledger or Ledger()
+        self._faults = Faults(faults, targets)
+        self._patience = patience
+
+    def capability(self, target: str) -> str:
+        """What `target` can do about repeats: `dedup`, `lookup` or `neither`."""
+        return capability_of(self.capabilities, target)
+
+    def note_activity(self, subject: str, name: str) -> ActivityCall:
+        """Write down the activity call; return its number and whether to drift."""
+        return ActivityCall(self.ledger.activity(subject, name), self.drift)
+
+    def call(self, order: Order) -> Receipt:
+        """Have an effect done, tapping before, executed, after; see `World.call`."""
+        self.capability(order.target)
+        with answering(order.label):
+            receipt, seconds = self.execute(order, lambda: tap(order.label, "executed"))
+            if seconds > self._patience:
+                raise EffectUnknown(
+                    f"{order.target} did not answer {order.operation} for {order.subject} in {self._patience} s",
+                    safe="it may or may not have been done",
+                    next="reconcile before trying again",
+                )
+            return receipt
+
+    def execute(self, order: Order, executed: Callable[[], None]) -> tuple[Receipt, float]:
+        """The provider's side of a call: the receipt, and how many seconds late the answer is to be.
+
+        `executed` is called once the order is done and before anything is answered. Raise EffectRejected or
+        EffectUnknown as the rules and the faults say, and InvalidInput for a target that is not there.
+        """
+        dedup = self.capability(order.target) == "dedup"
+        fault = self._faults.next(order)
+        what = fault.what if fault else ""
+        if fault and what == "refuse":
+            raise self.ledger.refuse(order, fault.reason, f"as its fault at call {fault.nth} says")
+        if what == "fail_before":
+            raise _unclear(order)
+        receipt = self.ledger.effect(order, dedup=dedup)
+        executed()
+        if what == "fail_after":
+            raise _unclear(order)
+        return receipt, fault.seconds if fault and what == "late" else 0.0
+
+    def lookup(self, target: str, key: str, label: str) -> Receipt | None:
+        """Ask a `lookup` target what it did first under `key`; taps before, after."""
+        require_lookup(self.capability(target), target)
+        with answering(label):
+            return self.ledger.find(target, key)
+
+    def compensate(self, target: str, receipt_id: str, label: str) -> Receipt:
+        """Undo the effect with this receipt, once; taps before, executed, after."""
+        self.capability(target)
+        with answering(label):
+            receipt = self.ledger.compensate(target, receipt_id)
+            tap(label, "executed")
+            return receipt
+
+    def entries(self) -> list[Entry]:
+        """Everything that happened, oldest first."""
+        return self.ledger.entries()
+
+    def image(self) -> Image:
+        """All that the twin remembers, to be given to `restore` later."""
+        return Image(self.ledger.image(), self._faults.image())
+
+    def restore(self, image: Image) -> None:
+        """Go back to an `image`; raise InvalidInput when the ledger is a file."""
+        self.ledger.restore(image.entries)
+        self._faults.restore(image.calls)
+
+
+@contextmanager
+def answering(label: str) -> Iterator[None]:
+    """Tap `before` and `after` around one call to a provider, `after` also when the answer is an error.
+
+    A crash passes without a tap: whoever died saw no answer.
+    """
+    tap(label, "before")
+    try:
+        yield
+    except LabError:
+        tap(label, "after")
+        raise
+    tap(label, "after")
+
+
+def capability_of(capabilities: Mapping[str, str], target: str) -> str:
+    """The capability of `target`; raise InvalidInput, naming the known targets, when it is not one of them."""
+    if target not in capabilities:
+        raise InvalidInput(
+            f"this world has no target {target!r}; it has {', '.join(capabilities) or 'none'}",
+            safe="nothing was done",
+            next="name one of these, or create the world with this target",
+        )
+    return capabilities[target]
+
+
+def require_lookup(capability: str, target: str) -> None:
+    """Raise Unsupported unless `target`, which has this `capability`, can be asked by key."""
+    if capability != "lookup":
+        raise Unsupported(
+            f"{target} cannot be asked by key: its capability is {capability!r}",
+            safe="nothing was done",
+            next="repeat the call with its key at a dedup target; let a person reconcile at any other",
+        )
+
+
+def _unclear(order: Order) -> EffectUnknown:
+    return EffectUnknown(
+        f"{order.target} gave no clear answer to {order.operation} for {order.subject}",
+        safe="it may or may not have been done",
+        next="reconcile before trying again",
+    )
