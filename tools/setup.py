@@ -24,11 +24,11 @@ def version_problem(version, executable, which=shutil.which):
     """
     if tuple(version[:2]) >= NEEDED:
         return ""
-    names = ["python3.%d" % minor for minor in range(NEEDED[1], NEEDED[1] + 6)]
+    names = [f"python3.{minor}" for minor in range(NEEDED[1], NEEDED[1] + 6)]
     others = [name for name in names if which(name)]
-    advice = "make lab PYTHON=%s" % (others[-1] if others else "/path/to/python3.%d" % NEEDED[1])
-    return "The lab needs Python %d.%d or newer. Found %d.%d at %s. Nothing was changed. Type: %s" % (
-        NEEDED + tuple(version[:2]) + (executable, advice)
+    return (
+        f"The lab needs Python {NEEDED[0]}.{NEEDED[1]} or newer. Found {version[0]}.{version[1]} at {executable}. "
+        f"Nothing was changed. Type: make lab PYTHON={others[-1] if others else '/path/to/python3.11'}"
     )
 
 
@@ -57,7 +57,7 @@ def venv_python(root):
 
 def is_usable(root, uv):
     """Return whether `root/.venv` runs this version of Python, with pip inside it unless uv does the installing."""
-    probe = "import sys; assert sys.version_info[:2] == %r" % (sys.version_info[:2],) + ("" if uv else "; import pip")
+    probe = f"import sys; assert sys.version_info[:2] == {tuple(sys.version_info[:2])}{'' if uv else '; import pip'}"
     try:
         return subprocess.run([venv_python(root), "-c", probe], stderr=subprocess.DEVNULL).returncode == 0
     except OSError:
@@ -72,15 +72,15 @@ def install_commands(root, uv):
     else:
         install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     return [
-        install + ["--require-hashes", "-r", "requirements.lock"],
-        install + ["--no-deps", "--no-build-isolation", "-e", "."],
+        [*install, "--require-hashes", "-r", "requirements.lock"],
+        [*install, "--no-deps", "--no-build-isolation", "-e", "."],
     ]
 
 
 def make_venv(root, uv):
     """Make an empty `root/.venv` in place of whatever is there."""
     if os.path.normcase(sys.prefix) == os.path.normcase(os.path.join(root, ".venv")):
-        sys.exit("Set-up cannot rebuild .venv with the Python inside it. Type: deactivate, then the same command again.")
+        sys.exit("Set-up cannot rebuild .venv with the Python inside it. Type: deactivate, then the same again.")
     shutil.rmtree(os.path.join(root, ".venv"), ignore_errors=True)
     if uv:
         run([uv, "venv", "--quiet", "--python", sys.executable, ".venv"])
@@ -93,7 +93,7 @@ def run(command, advice="The lines above say why. Mend it and type the same comm
     """Run one command in the project folder, or leave with its error and what to do about it."""
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit("Set-up stopped: %s ended with %d. %s" % (" ".join(command), done.returncode, advice))
+        sys.exit(f"Set-up stopped: {' '.join(command)} ended with {done.returncode}. {advice}")
 
 
 def main():
@@ -106,18 +106,15 @@ def main():
         return
     uv = shutil.which("uv")
     began = time.monotonic()
-    print(
-        "Setting up .venv with Python %d.%d and %s, once: about %s."
-        % (sys.version_info[0], sys.version_info[1], "uv" if uv else "pip", "10 seconds" if uv else "a minute"),
-        flush=True,
-    )
+    how = "uv, once: about 10 seconds" if uv else "pip, once: about a minute"
+    print(f"Setting up .venv with Python {sys.version_info[0]}.{sys.version_info[1]} and {how}.", flush=True)
     if not is_usable(ROOT, uv):
         make_venv(ROOT, uv)
     for command in install_commands(ROOT, uv):
         run(command)
     with open(os.path.join(ROOT, ".venv", "labkit.stamp"), "w") as file:
         file.write(wanted)
-    print("Set up in %.0f seconds." % (time.monotonic() - began), flush=True)
+    print(f"Set up in {time.monotonic() - began:.0f} seconds.", flush=True)
 
 
 if __name__ == "__main__":

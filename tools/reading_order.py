@@ -1,0 +1,76 @@
+"""Writes the table "read in this order" into README.md and labkit/README.md, with the length of each file.
+
+The table stands between `<!-- generated:reading-order -->` and `<!-- /generated -->`. What a file holds is the first
+sentence of its own docstring, so it is said in one place.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import Path
+
+READMES = ("README.md", "labkit/README.md")
+ORDER = (
+    "labkit/model.py",
+    "labkit/cases/refund.py",
+    "labkit/engines/snapshot.py",
+    "labkit/engines/event_sourced.py",
+    "labkit/engines/hybrid.py",
+    "labkit/runner.py",
+    "labkit/store/*.py",
+    "labkit/effects/*.py",
+    "labkit/provider/*.py",
+    "labkit/taps.py",
+    "labkit/check/*.py",
+    "labkit/sim/*.py",
+    "labkit/bench/*.py",
+    "labkit/stacks/*.py",
+    "labkit/lab.py",
+    "labkit/cli.py",
+)
+
+
+def files(root: Path) -> list[Path]:
+    """Return the files of ORDER that exist, each once; a `*` stands for the modules of a package, by name."""
+    found = [path for pattern in ORDER for path in sorted(root.glob(pattern)) if path.name != "__init__.py"]
+    return list(dict.fromkeys(found))
+
+
+def summary(path: Path) -> str:
+    """Return the first sentence of a module's docstring, fit for a table cell."""
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\w[.:;]) ", text + " ")[0].rstrip(" .:;").replace("|", "\\|")
+
+
+def table(root: Path, folder: Path) -> str:
+    """Return the table, in Markdown, with links that work from `folder`."""
+    rows = ["| | read | lines | what it holds |", "| ---: | --- | ---: | --- |"]
+    for number, path in enumerate(files(root), 1):
+        link = Path(os.path.relpath(path, folder)).as_posix()
+        lines = len(path.read_text("utf-8").splitlines())
+        rows.append(
+            f"| {number} | [`{path.relative_to(root / 'labkit').as_posix()}`]({link}) | {lines} | {summary(path)} |"
+        )
+    return "\n".join(rows)
+
+
+def between(text: str, name: str, body: str) -> str:
+    """Return `text` with `body` between the marks of the generated part `name`; unchanged if it has no such marks."""
+    mark = f"<!-- generated:{name} -->"
+    return re.sub(
+        rf"(?s){re.escape(mark)}.*?<!-- /generated -->",
+        lambda _: f"{mark}\n{body}\n<!-- /generated -->",
+        text,
+    )
+
+
+def generate(root: Path) -> dict[str, str | None]:
+    """Return each README that is there, with its table renewed."""
+    texts: dict[str, str | None] = {}
+    for name in READMES:
+        if (root / name).exists():
+            text = (root / name).read_text("utf-8")
+            texts[name] = between(text, "reading-order", table(root, (root / name).parent))
+    return texts
