@@ -13,10 +13,10 @@ from pathlib import Path
 
 # A part may import from the rows above it, and from its own row if no circle comes of it.
 LAYERS = (
-    ("errors", "clock", "taps", "model", "codec"),
+    ("errors", "clock", "taps", "model", "codec", "journal", "moves"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
-    ("runner", "check"),
+    ("context", "runner", "check"),
     ("sim", "bench", "stacks"),
     ("widgets", "grading", "lab", "doctor", "cli", "__init__", "__main__"),
 )
