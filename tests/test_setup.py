@@ -138,11 +138,11 @@ def test_a_notebook_without_a_source_is_stale(tmp_path):
 
 def test_a_table_of_files_replaces_the_one_before(tmp_path):
     (tmp_path / "labkit").mkdir()
-    (tmp_path / "labkit/model.py").write_text('"""What an author writes. And more."""\nx = 1\n')
+    (tmp_path / "labkit/model.py").write_text('"""Author: what one writes. And more."""\nx = 1\n')
     marks = "<!-- generated:reading-order -->\n{}\n<!-- /generated -->\nend\n"
     (tmp_path / "README.md").write_text(marks.format("the table before"))
     text = reading_order.generate(tmp_path)["README.md"]
-    assert "| 1 | [`model.py`](labkit/model.py) | 2 | What an author writes |" in text
+    assert "| 1 | [`model.py`](labkit/model.py) | 2 | Author: what one writes |" in text
     assert "before" not in text and text.endswith("<!-- /generated -->\nend\n")
 
 

@@ -20,7 +20,6 @@ LAYERS = (
     ("sim", "bench", "stacks"),
     ("widgets", "grading", "lab", "doctor", "cli", "__init__", "__main__"),
 )
-ENGINES = ("snapshot", "event_sourced", "hybrid")
 ENGINES_AVOID = ("labkit.effects", "labkit.sim", "labkit.bench")
 STACKS_TAKE = ("labkit.stacks.base", "labkit.cases")
 NO_STACK = ("base", "conformance", "__init__")  # every other file in labkit/stacks is the adapter of one framework
@@ -50,6 +49,11 @@ def imports(root: Path, path: Path) -> Iterator[tuple[int, str]]:
         else:
             continue
         yield from ((node.lineno, name) for name in names if name.split(".")[0] == "labkit")
+
+
+def engine_files(root: Path) -> list[Path]:
+    """Return the engines: every file in labkit/engines but `__init__.py`."""
+    return sorted(path for path in (root / "labkit/engines").glob("*.py") if path.stem != "__init__")
 
 
 def within(name: str, modules: tuple[str, ...] | list[str]) -> bool:
@@ -89,13 +93,12 @@ def downward(root: Path) -> list[str]:
 
 def engines_apart(root: Path) -> list[str]:
     """An engine imports no other engine, and nothing of effects, sim or bench."""
-    problems = []
-    for engine in ENGINES:
-        barred = [*ENGINES_AVOID, *(f"labkit.engines.{other}" for other in ENGINES if other != engine)]
-        for path in (root / "labkit/engines").glob(f"{engine}.py"):
-            for line, module in imports(root, path):
-                if within(module, barred):
-                    problems.append(f"{path.relative_to(root)}:{line}: an engine may not import {module}")
+    problems, engines = [], engine_files(root)
+    for path in engines:
+        barred = [*ENGINES_AVOID, *(f"labkit.engines.{other.stem}" for other in engines if other != path)]
+        for line, module in imports(root, path):
+            if within(module, barred):
+                problems.append(f"{path.relative_to(root)}:{line}: an engine may not import {module}")
     return problems
 
 

@@ -11,43 +11,41 @@ import os
 import re
 from pathlib import Path
 
-READMES = ("README.md", "labkit/README.md")
-ORDER = (
+EVENING = (
     "labkit/model.py",
     "labkit/cases/refund.py",
     "labkit/engines/snapshot.py",
     "labkit/engines/event_sourced.py",
     "labkit/engines/hybrid.py",
     "labkit/runner.py",
-    "labkit/store/*.py",
-    "labkit/effects/*.py",
-    "labkit/provider/*.py",
+    "labkit/moves.py",
+    "labkit/context.py",
+    "labkit/journal.py",
+    "labkit/effects/key.py",
+    "labkit/effects/ledger.py",
+    "labkit/effects/decision.py",
+    "labkit/effects/policies.py",
     "labkit/taps.py",
-    "labkit/check/*.py",
-    "labkit/sim/*.py",
-    "labkit/bench/*.py",
-    "labkit/stacks/*.py",
-    "labkit/lab.py",
-    "labkit/cli.py",
 )
+READMES = {"README.md": EVENING, "labkit/README.md": (*EVENING, "labkit/*/*.py", "labkit/*.py")}
 
 
-def files(root: Path) -> list[Path]:
-    """Return the files of ORDER that exist, each once; a `*` stands for the modules of a package, by name."""
-    found = [path for pattern in ORDER for path in sorted(root.glob(pattern)) if path.name != "__init__.py"]
+def files(root: Path, order: tuple[str, ...]) -> list[Path]:
+    """Return the files of `order` that exist, each once; a `*` stands for names in alphabetical order."""
+    found = [path for pattern in order for path in sorted(root.glob(pattern)) if path.name != "__init__.py"]
     return list(dict.fromkeys(found))
 
 
 def summary(path: Path) -> str:
     """Return the first sentence of a module's docstring, fit for a table cell."""
     text = " ".join((ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n\n")[0].split())
-    return re.split(r"(?<=\w[.:;]) ", text + " ")[0].rstrip(" .:;").replace("|", "\\|")
+    return re.split(r"(?<=\w[.]) ", text + " ")[0].rstrip(" .").replace("|", "\\|")
 
 
-def table(root: Path, folder: Path) -> str:
-    """Return the table, in Markdown, with links that work from `folder`."""
+def table(root: Path, folder: Path, order: tuple[str, ...]) -> str:
+    """Return the table of the files of `order`, in Markdown, with links that work from `folder`."""
     rows = ["| | read | lines | what it holds |", "| ---: | --- | ---: | --- |"]
-    for number, path in enumerate(files(root), 1):
+    for number, path in enumerate(files(root, order), 1):
         link = Path(os.path.relpath(path, folder)).as_posix()
         lines = len(path.read_text("utf-8").splitlines())
         rows.append(
@@ -69,8 +67,8 @@ def between(text: str, name: str, body: str) -> str:
 def generate(root: Path) -> dict[str, str | None]:
     """Return each README that is there, with its table renewed."""
     texts: dict[str, str | None] = {}
-    for name in READMES:
+    for name, order in READMES.items():
         if (root / name).exists():
             text = (root / name).read_text("utf-8")
-            texts[name] = between(text, "reading-order", table(root, (root / name).parent))
+            texts[name] = between(text, "reading-order", table(root, (root / name).parent, order))
     return texts

@@ -71,11 +71,9 @@ def longest(name: Path) -> int:
 def engine_members(root: Path) -> list[str]:
     """The engines have the same public members in the same order, the seven methods among them."""
     members = {}
-    for engine in layers.ENGINES:
-        for path in (root / "labkit/engines").glob(f"{engine}.py"):
-            classes = [node for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
-            public = [list(members_of(node)) for node in classes]
-            members[str(path.relative_to(root))] = next((names for names in public if "begin" in names), [])
+    for path in layers.engine_files(root):
+        public = [list(members_of(node)) for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
+        members[str(path.relative_to(root))] = next((names for names in public if "begin" in names), [])
     problems = [
         f"{name}: its public methods are {', '.join(methods) or 'missing'}; expected {', '.join(ENGINE_METHODS)}"
         for name, names in members.items()
