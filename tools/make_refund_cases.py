@@ -23,21 +23,6 @@ from typing import Any, TypeVar
 
 HERE = Path(__file__).resolve().parent
 OUT = "datasets/refund_cases.csv"
-COLUMNS = (
-    "case",
-    "tenant",
-    "customer",
-    "email",
-    "order_id",
-    "product",
-    "amount",
-    "currency",
-    "reason",
-    "opened_at",
-    "note",
-    "expect",
-    "why",
-)
 PLAIN = 200
 CURRENCIES = ("EUR", "EUR", "EUR", "EUR", "GBP", "USD", "USD", "CHF")
 CASE_17 = {
@@ -53,6 +38,7 @@ CASE_17 = {
     "note": "Hello, my headphones arrived yesterday with a crack in the left ear cup. I have kept the box and can send "
     "them back. Could you please refund the 49.90 EUR? Thank you and best wishes, Lena Brandt",
 }
+COLUMNS = ("case", *CASE_17, "expect", "why")
 
 Row = dict[str, str]
 T = TypeVar("T")
