@@ -1,0 +1,1 @@
+"""Workflows, one a file. `refund` is the reference."""

@@ -1,0 +1,37 @@
+"""Time as the lab sees it: a clock is passed in, never read in passing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Anything that tells the time."""
+
+    def now(self) -> datetime:
+        """The current time, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The machine's time, in UTC."""
+        return datetime.now(UTC)
+
+
+class ManualClock:
+    """A clock that stands still until it is moved: for tests, simulations and lessons."""
+
+    def __init__(self, start: str = "2026-01-05T09:00:00+00:00") -> None:
+        self._now = datetime.fromisoformat(start)
+
+    def now(self) -> datetime:
+        """The time that was set."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock by `seconds`; a negative number turns it back."""
+        self._now += timedelta(seconds=seconds)

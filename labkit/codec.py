@@ -1,0 +1,164 @@
+"""How a run becomes bytes and comes back: typed JSON, checked both ways, never pickled.
+
+Bytes are JSON on purpose: a student can read them in any SQLite browser. Whatever cannot be read back exactly is
+refused at the moment of writing, with the path of the value, before any later step runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Generic, get_type_hints
+
+import msgspec
+
+from labkit.errors import InvalidInput, InvalidState
+from labkit.model import STATUSES, Run, S, Workflow
+
+SECRET_NAME = re.compile(r"^(.*_)?(api_?key|password|passwd|secret|credentials?|private_key|access_token)$", re.I)
+# Cheap byte probes first: the expression is only run where one of them is found.
+SECRET_PROBES = (b"sk-", b"sk_", b"AKIA", b"ghp_", b"xoxb-", b"PRIVATE KEY", b"assword", b"api_key", b"apikey", b"secret")
+SECRET_VALUE = re.compile(
+    rb"\b(sk[-_][A-Za-z0-9_-]{16,}|AKIA[A-Z0-9]{16}|ghp_[A-Za-z0-9]{20,}|xoxb-[A-Za-z0-9-]{20,})"
+    rb"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    rb"|\"(api_?key|password|passwd|secret)\" ?: ?\"[^\"]{4,}\"",
+    re.I,
+)
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+_encoder = msgspec.json.Encoder()
+_plain = msgspec.json.Decoder()
+
+
+def check_id(kind: str, text: str) -> str:
+    """Return `text` when it is a safe id (letters, digits, `. _ -`, at most 64); raise InvalidInput otherwise."""
+    if not isinstance(text, str) or not ID.fullmatch(text):
+        raise InvalidInput(
+            f"{kind} {str(text)[:80]!r} is not an id: expected 1 to 64 letters, digits, '.', '_' or '-'",
+            safe="nothing was written",
+            next=f"choose a plain {kind} such as refund-17",
+        )
+    return text
+
+
+def has_secret(body: bytes) -> bool:
+    """True when the bytes look as if they held a credential."""
+    return any(probe in body for probe in SECRET_PROBES) and bool(SECRET_VALUE.search(body))
+
+
+def unstorable(value: Any, path: str = "state") -> str:
+    """The path of the first value below `value` that plain JSON cannot hold, or an empty string."""
+    if isinstance(value, msgspec.Struct):
+        inner = ((f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__)
+    elif isinstance(value, dict):
+        inner = ((f"{path}[{key!r}]", item) for key, item in value.items())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        inner = ((f"{path}[{index}]", item) for index, item in enumerate(value))
+    else:
+        try:
+            _encoder.encode(value)
+        except (TypeError, ValueError, msgspec.MsgspecError, OverflowError):
+            return f"{path} ({type(value).__name__})"
+        return ""
+    return next((found for where, item in inner if (found := unstorable(item, where))), "")
+
+
+def encode(value: Any, what: str, limit: int = 64_000) -> bytes:
+    """JSON bytes of `value`; raise InvalidState (naming `what` and the path) if it is unfit, secret or over `limit` bytes."""
+    try:
+        body = _encoder.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        where = unstorable(value, what) if not isinstance(error, RecursionError) else f"{what} (a cycle)"
+        raise InvalidState(
+            f"{where or what} cannot be stored: {error}",
+            safe="nothing was written; the run stands at its last durable point",
+            next="keep plain data in the state: an id or a reference instead of a client, file or function",
+        ) from error
+    if len(body) > limit:
+        raise InvalidState(
+            f"{what} takes {len(body):,} bytes, the limit is {limit:,}",
+            safe="nothing was written; the run stands at its last durable point",
+            next="store large text with ctx.artifact(text) and keep the reference that it returns",
+        )
+    if has_secret(body):
+        raise InvalidState(
+            f"{what} looks as if it held a secret (a key, password or private key)",
+            safe="nothing was written; the run stands at its last durable point",
+            next="keep the secret in the activity or provider that needs it; store a reference at most",
+        )
+    return body
+
+
+def request_hash(request: dict[str, Any]) -> str:
+    """SHA-256 (hex) of the request in canonical form: sorted keys, no spaces."""
+    return hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
+
+
+@cache
+def return_decoder(function: Callable[..., Any]) -> msgspec.json.Decoder[Any]:
+    """A decoder for what `function` is annotated to return (anything plain when it is not annotated)."""
+    return msgspec.json.Decoder(get_type_hints(function).get("return", Any))
+
+
+class Head(msgspec.Struct):
+    """The few fields that can be read from a stored run of any schema."""
+
+    run_id: str = "?"
+    workflow_id: str = "?"
+    checkpoint_schema: int = 0
+    status: str = "?"
+
+
+class Codec(Generic[S]):
+    """Encodes and decodes runs of one workflow."""
+
+    def __init__(self, workflow: Workflow[S]) -> None:
+        self.workflow = workflow
+        self._decoder = msgspec.json.Decoder(Run[workflow.state])  # type: ignore[name-defined]
+        self._head = msgspec.json.Decoder(Head)
+        secret = [name for name in workflow.state.__struct_fields__ if SECRET_NAME.match(name)]
+        if secret:
+            raise InvalidInput(
+                f"state {workflow.state.__name__} has a field named like a secret: {', '.join(secret)}",
+                safe="nothing was written",
+                next="keep credentials outside the state",
+            )
+
+    def encode(self, run: Run[S]) -> bytes:
+        """The run as JSON bytes; raise InvalidState when it could not be read back as it is."""
+        body = encode(run, f"state of run {run.run_id}", self.workflow.max_state_bytes)
+        self.decode(body)
+        return body
+
+    def decode(self, body: bytes) -> Run[S]:
+        """The run held by `body`; raise InvalidState for malformed bytes, an unknown schema or status."""
+        try:
+            run = self._decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._refusal(body, str(error)) from error
+        if run.checkpoint_schema != self.workflow.schema:
+            raise self._refusal(body, "")
+        if run.status not in STATUSES:
+            raise self._refusal(body, f"unknown status {run.status!r}, expected one of {', '.join(STATUSES)}")
+        return run
+
+    def _refusal(self, body: bytes, why: str) -> InvalidState:
+        try:
+            head = self._head.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            head = Head()
+        known = self.workflow.schema
+        if head.checkpoint_schema not in (0, known):
+            why = f"schema {head.checkpoint_schema} is unknown here, workflow {self.workflow.name} reads schema {known}"
+        return InvalidState(
+            f"state of run {head.run_id} cannot be read: {why}",
+            safe="the stored bytes are untouched",
+            next="run the version that wrote them, or add an upcaster; see labkit history",
+        )
+
+
+def decode_plain(body: bytes) -> Any:
+    """Plain data (dict, list, str, number, None) from JSON bytes."""
+    return _plain.decode(body)

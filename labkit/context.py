@@ -1,0 +1,187 @@
+"""The context that a step is given: each call is answered from the journal, or made and recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from labkit.clock import Clock
+from labkit.codec import Codec, encode, return_decoder
+from labkit.coordination import approvals
+from labkit.effects.key import effect_key
+from labkit.effects.policies import Effect, Policy
+from labkit.engines import Engine
+from labkit.errors import EffectRejected, InvalidInput
+from labkit.journal import Journal
+from labkit.model import ActivityCall, ApprovalRef, Decision, Event, Order, Receipt, Run, Workflow
+from labkit.provider.protocol import World
+from labkit.store.protocol import Store, Tx
+from labkit.suspend import Suspend
+
+ARTIFACTS = "CREATE TABLE IF NOT EXISTS artifacts (ref TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;"
+MAX_RESULT = 1_000_000  # bytes
+Write = Callable[[Tx], None]
+_receipts = msgspec.json.Decoder(Receipt)
+_decisions = msgspec.json.Decoder(Decision)
+_plain = msgspec.json.Decoder()
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """What a runner is made of."""
+
+    store: Store
+    workflow: Workflow[Any]
+    codec: Codec[Any]
+    engine: Engine
+    policy: Policy
+    world: World
+    clock: Clock
+
+
+class LiveContext:
+    """One process's context for one run. `enter(step)` is called before each step."""
+
+    def __init__(self, parts: Parts, run: Run[Any], journal: Journal) -> None:
+        self.parts, self.run, self.journal = parts, run, journal
+        self.step = ""
+        self.staged: list[Write] = []
+        self.planned: list[str] = []
+        self._effects = self._activities = 0
+
+    def enter(self, step: str) -> None:
+        """Begin a step: forget what the last one staged."""
+        self.step = step
+        self.staged, self.planned = [], []
+        self._effects = self._activities = 0
+
+    def activity(self, function: Callable[..., Any], *args: Any, cost: float = 0.0) -> Any:
+        """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
+        name = function.__name__
+        if name == "<lambda>":
+            raise InvalidInput(f"step {self.step}: an activity needs a name", next="write a function instead of a lambda")
+        self._spend(name, cost)
+        self._activities += 1
+        subject = self._subject(self._activities, name)
+
+        def perform() -> Any:
+            return function(self.parts.world.note_activity(subject, name), *args)
+
+        return self._call("activity", name, perform, return_decoder(function))
+
+    def effect(self, target: str, operation: str, request: dict[str, Any]) -> Receipt:
+        """Change the outside world under the policy unless the journal holds the receipt; see `model.Context`."""
+        run, workflow = self.run, self.parts.workflow
+        if target not in workflow.targets:
+            raise InvalidInput(f"workflow {workflow.name} declares no target {target!r}: {', '.join(workflow.targets)}")
+        self._effects += 1
+        logical = f"{run.position}.{self.step}" + (f".{self._effects}" if self._effects > 1 else "")
+        key = effect_key(run.tenant_id, run.workflow_id, run.origin, logical)
+        event = self.journal.take("effect", self.step, f"{target}.{operation}")
+        if event:
+            receipt = _receipts.decode(event.payload)
+        else:
+            order = Order(
+                target=target,
+                operation=operation,
+                request=request,
+                subject=f"{run.origin}/{logical}",
+                label=f"{self.step}/call",
+                key=key,
+            )
+            receipt = self.parts.policy.perform(self._fx(self.step, order, self._recorder(f"{target}.{operation}")))
+        if receipt.status == "planned":
+            self.planned.append(key)
+        if receipt.status == "rejected":
+            raise EffectRejected(receipt.id, f"effect {key} was refused by {target}: {receipt.id}")
+        return receipt
+
+    def approval(self, role: str, question: str) -> Decision:
+        """Wait durably for a person's decision; see `model.Context`."""
+        request_id = f"{self.run.run_id}.{self.run.position}.{self.step}"
+        self.run.approval = ApprovalRef(request_id=request_id, required_role=role)
+
+        def perform() -> Decision:
+            found = approvals.find(self.parts.store, request_id)
+            answer = found.answer() if found else None
+            if answer is None:
+                reason = f"{role} decides: {question}"
+                ask = (self.run, request_id, self.step, role, question)
+                raise Suspend("waiting_for_approval", reason, lambda tx: approvals.request(tx, *ask))
+            self.staged.append(lambda tx: approvals.use(tx, request_id))
+            return answer
+
+        return self._call("approval", role, perform, _decisions)
+
+    def sleep_until(self, when: str) -> None:
+        """Wait durably until `when`; see `model.Context`."""
+
+        def perform() -> None:
+            if self.parts.clock.now().isoformat() < when:
+                raise Suspend("waiting_for_timer", f"until {when}", lambda tx: None)
+
+        self._call("timer", when, perform, _plain)
+
+    def now(self) -> str:
+        """The time, recorded where the engine records calls."""
+        return self._call("now", "now", lambda: self.parts.clock.now().isoformat(), _plain)
+
+    def random(self) -> float:
+        """A random number, recorded where the engine records calls."""
+        return self._call("random", "random", random.random, _plain)
+
+    def artifact(self, content: str) -> str:
+        """Store `content` once under its SHA-256; return the reference."""
+        ref = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
+        self.staged.append(lambda tx: tx.execute("INSERT OR IGNORE INTO artifacts VALUES (?,?)", ref, content))
+        return self._call("artifact", ref, lambda: ref, _plain)
+
+    def flush(self, tx: Tx) -> None:
+        """Make the staged writes part of `tx`."""
+        for write in self.staged:
+            write(tx)
+        self.staged = []
+
+    def fx_of(self, entry: Any) -> Effect:
+        """The effect behind a ledger entry, for the outbox to deliver: its result was recorded when it was planned."""
+        return self._fx(entry.step, entry.order(), None)
+
+    def _fx(self, step: str, order: Order, record: Any) -> Effect:
+        parts = self.parts
+        target = parts.workflow.targets[order.target]
+        return Effect(parts.store, parts.world, self.run, step, order, target, record, self.staged.append)
+
+    def _call(self, kind: str, name: str, perform: Callable[[], Any], decoder: msgspec.json.Decoder[Any]) -> Any:
+        """Answer from the journal, or perform and record. Both ways the result has been through bytes once."""
+        event = self.journal.take(kind, self.step, name)
+        if event:
+            self.staged = []
+            return decoder.decode(event.payload)
+        payload = encode(perform(), f"result of {kind} {self.step}/{name} in run {self.run.run_id}", MAX_RESULT)
+        if self.parts.engine.journals:
+            with self.parts.store.transaction(f"{self.step}/record") as tx:
+                self._record(tx, kind, name, payload)
+        return decoder.decode(payload)
+
+    def _recorder(self, name: str) -> Callable[[Tx, Receipt], None] | None:
+        if not self.parts.engine.journals:
+            return None
+        return lambda tx, receipt: self._record(tx, "effect", name, msgspec.json.encode(receipt))
+
+    def _record(self, tx: Tx, kind: str, name: str, payload: bytes) -> None:
+        self.flush(tx)
+        self.parts.engine.record(tx, self.run, Event(0, kind, self.step, name, payload))
+
+    def _subject(self, nth: int, name: str) -> str:
+        return f"{self.run.origin}/{self.run.position}.{self.step}.{name}.{nth}"
+
+    def _spend(self, name: str, cost: float) -> None:
+        left = self.run.budgets.cost_remaining
+        if cost > left:
+            raise EffectRejected("budget_spent", f"activity {self.step}/{name} costs {cost}, {left} is left")
+        self.run.budgets.cost_remaining = round(left - cost, 6)
+
+

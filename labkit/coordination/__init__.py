@@ -1,0 +1,1 @@
+"""Who may act: approvals by people."""

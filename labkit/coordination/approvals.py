@@ -1,0 +1,84 @@
+"""Approvals: a question to a person that survives every crash, is asked once and is used once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from labkit.codec import encode
+from labkit.errors import InvalidInput
+from labkit.model import Decision, Run
+from labkit.store import runs
+from labkit.store.protocol import Store, Tx
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS approvals (
+  request_id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, step TEXT NOT NULL, role TEXT NOT NULL,
+  question TEXT NOT NULL, status TEXT NOT NULL, decision BLOB NOT NULL, used INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+VERDICTS = ("approved", "edited", "rejected")
+_decision = msgspec.json.Decoder(Decision)
+
+
+class Approval(msgspec.Struct, kw_only=True):
+    """One approval: `status` is requested, approved, edited, rejected or expired; `used` counts steps that took it."""
+
+    request_id: str
+    tenant_id: str
+    run_id: str
+    step: str
+    role: str
+    question: str
+    status: str
+    decision: bytes
+    used: int
+
+    def answer(self) -> Decision | None:
+        """The person's decision, or None while there is none."""
+        return _decision.decode(self.decision) if self.decision else None
+
+
+FIELDS = Approval.__struct_fields__
+
+
+def request(tx: Tx, run: Run[Any], request_id: str, step: str, role: str, question: str) -> None:
+    """Write the question, once; asking again changes nothing."""
+    row = (request_id, run.tenant_id, run.run_id, step, role, question, "requested", b"", 0)
+    tx.execute("INSERT OR IGNORE INTO approvals VALUES (?,?,?,?,?,?,?,?,?)", *row)
+
+
+def find(source: Store | Tx, request_id: str) -> Approval | None:
+    """The approval with this id, or None."""
+    rows = source.rows("SELECT * FROM approvals WHERE request_id=?", request_id)
+    return Approval(**dict(zip(FIELDS, rows[0], strict=True))) if rows else None
+
+
+def of_run(source: Store | Tx, run_id: str) -> list[Approval]:
+    """Every approval that a run asked for."""
+    rows = source.rows("SELECT * FROM approvals WHERE run_id=? ORDER BY request_id", run_id)
+    return [Approval(**dict(zip(FIELDS, row, strict=True))) for row in rows]
+
+
+def decide(store: Store, tenant: str, request_id: str, decision: Decision) -> None:
+    """Write a person's decision and let the run go on; raise InvalidInput when unknown, decided already or malformed."""
+    if decision.verdict not in VERDICTS or (decision.changes and decision.verdict != "edited"):
+        raise InvalidInput(
+            f"approval {request_id}: verdict {decision.verdict!r} with changes {decision.changes}; "
+            f"expected one of {', '.join(VERDICTS)}, and changes only with edited",
+            safe="nothing was written",
+        )
+    with store.transaction("run/approve") as tx:
+        found = find(tx, request_id)
+        if found is None or found.tenant_id != tenant or found.status != "requested":
+            state = found.status if found and found.tenant_id == tenant else "unknown"
+            raise InvalidInput(f"approval {request_id} is {state}, expected requested", safe="nothing was written")
+        body = encode(decision, f"decision of approval {request_id}")
+        tx.execute("UPDATE approvals SET status=?, decision=? WHERE request_id=?", decision.verdict, body, request_id)
+        runs.reopen(tx, tenant, found.run_id)
+
+
+def use(tx: Tx, request_id: str) -> None:
+    """Count that a step took the decision."""
+    tx.execute("UPDATE approvals SET used=used+1 WHERE request_id=?", request_id)

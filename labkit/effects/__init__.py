@@ -1,0 +1,1 @@
+"""Effects: the key, the ledger, the four policies, the recovery decision, reconciliation and compensation."""

@@ -1,0 +1,22 @@
+"""The effect key: one name for one logical effect, the same in every process that ever tries it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from labkit.errors import InvalidInput
+
+
+def effect_key(tenant: str, workflow: str, run: str, logical_step: str, branch: str = "") -> str:
+    """tenant/workflow/run/logical_step(/branch), each part percent-encoded so that no two tuples share a key.
+
+    Raises InvalidInput when a part other than the branch is empty.
+    """
+    parts = [tenant, workflow, run, logical_step]
+    if not all(parts):
+        raise InvalidInput(
+            f"an effect key needs tenant, workflow, run and logical step, got {parts}",
+            safe="no effect was tried",
+            next="give the effect its whole identity",
+        )
+    return "/".join(quote(part, safe="") for part in [*parts, *([branch] if branch else [])])

@@ -1,0 +1,173 @@
+"""The effect ledger: our own record of every effect, written before and after it is tried.
+
+planned -> executing -> confirmed | rejected | ambiguous; ambiguous -> confirmed | planned | rejected;
+confirmed or ambiguous -> compensated. Any other move is refused by the UPDATE itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from labkit.codec import decode_plain, encode, request_hash
+from labkit.errors import InvalidInput, StaleWrite
+from labkit.model import Order, Receipt, Run, Target
+from labkit.store.protocol import Store, Tx
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS effects (
+  effect_key TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, step TEXT NOT NULL, target TEXT NOT NULL,
+  operation TEXT NOT NULL, subject TEXT NOT NULL, request BLOB NOT NULL, request_hash TEXT NOT NULL,
+  status TEXT NOT NULL, attempts INTEGER NOT NULL, max_attempts INTEGER NOT NULL, receipt_id TEXT NOT NULL,
+  rejection TEXT NOT NULL, last_error TEXT NOT NULL, reconcile TEXT NOT NULL, compensate TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS open_effects ON effects (run_id) WHERE status IN ('planned','executing','ambiguous');
+"""
+MOVES = {
+    "executing": ("planned", "executing", "ambiguous"),
+    "confirmed": ("executing", "ambiguous"),
+    "rejected": ("executing", "ambiguous"),
+    "ambiguous": ("executing", "ambiguous"),
+    "planned": ("executing", "ambiguous"),
+    "compensated": ("confirmed", "ambiguous"),
+}
+MAX_ATTEMPTS = 8
+
+
+class Entry(msgspec.Struct, kw_only=True):
+    """One row of the ledger."""
+
+    effect_key: str
+    tenant_id: str
+    run_id: str
+    step: str
+    target: str
+    operation: str
+    subject: str
+    request: bytes
+    request_hash: str
+    status: str = "planned"
+    attempts: int = 0
+    max_attempts: int = MAX_ATTEMPTS
+    receipt_id: str = ""
+    rejection: str = ""
+    last_error: str = ""
+    reconcile: str = ""
+    compensate: str = ""
+
+    def order(self) -> Order:
+        """The effect as it is sent to the provider, always with its key."""
+        return Order(
+            target=self.target,
+            operation=self.operation,
+            request=decode_plain(self.request),
+            subject=self.subject,
+            label=f"{self.step}/call",
+            key=self.effect_key,
+        )
+
+
+FIELDS = Entry.__struct_fields__
+_INSERT = f"INSERT INTO effects VALUES ({','.join('?' * len(FIELDS))})"
+_SELECT = f"SELECT {', '.join(FIELDS)} FROM effects"
+
+
+def new_entry(run: Run[Any], step: str, order: Order, target: Target) -> Entry:
+    """A planned entry for `order`, not yet written; raise InvalidState for a request that cannot be stored."""
+    return Entry(
+        effect_key=order.key or "",
+        tenant_id=run.tenant_id,
+        run_id=run.run_id,
+        step=step,
+        target=order.target,
+        operation=order.operation,
+        subject=order.subject,
+        request=encode(order.request, f"request of effect {order.key}"),
+        request_hash=request_hash(order.request),
+        reconcile=target.reconcile,
+        compensate=target.compensate,
+    )
+
+
+def plan(tx: Tx, entry: Entry) -> None:
+    """Write the intent."""
+    tx.execute(_INSERT, *(getattr(entry, name) for name in FIELDS))
+
+
+def find(source: Store | Tx, effect_key: str) -> Entry | None:
+    """The entry with this key, or None."""
+    rows = source.rows(f"{_SELECT} WHERE effect_key=?", effect_key)
+    return Entry(**dict(zip(FIELDS, rows[0], strict=True))) if rows else None
+
+
+def entries(source: Store | Tx, run_id: str) -> list[Entry]:
+    """Every entry of a run, in the order of its keys."""
+    rows = source.rows(f"{_SELECT} WHERE run_id=? ORDER BY effect_key", run_id)
+    return [Entry(**dict(zip(FIELDS, row, strict=True))) for row in rows]
+
+
+def unsettled(source: Store | Tx, run_id: str) -> list[Entry]:
+    """Entries of a run that are planned, executing or ambiguous, in the order of their keys."""
+    rows = source.rows(
+        f"{_SELECT} WHERE run_id=? AND status IN ('planned','executing','ambiguous') ORDER BY effect_key", run_id
+    )
+    return [Entry(**dict(zip(FIELDS, row, strict=True))) for row in rows]
+
+
+def executing(tx: Tx, entry: Entry) -> Entry:
+    """About to be tried: one attempt more."""
+    return _move(tx, entry, "executing", attempts=entry.attempts + 1)
+
+
+def confirmed(tx: Tx, entry: Entry, receipt: Receipt) -> Entry:
+    """The provider did it, and this is its receipt."""
+    return _move(tx, entry, "confirmed", receipt_id=receipt.id)
+
+
+def rejected(tx: Tx, entry: Entry, reason: str, error: str) -> Entry:
+    """The provider refused for good."""
+    return _move(tx, entry, "rejected", rejection=reason, last_error=error)
+
+
+def ambiguous(tx: Tx, entry: Entry, error: str) -> Entry:
+    """Nobody knows whether the provider did it."""
+    return _move(tx, entry, "ambiguous", last_error=error)
+
+
+def cleared(tx: Tx, entry: Entry) -> Entry:
+    """It is known that the provider did not do it: it may be tried again."""
+    return _move(tx, entry, "planned")
+
+
+def compensated(tx: Tx, entry: Entry, receipt: Receipt) -> Entry:
+    """The effect was undone by another effect."""
+    return _move(tx, entry, "compensated", receipt_id=receipt.id)
+
+
+def check_request(entry: Entry, order: Order) -> None:
+    """Raise InvalidInput when the same key now comes with another request: the code or a model answer has changed."""
+    if request_hash(order.request) != entry.request_hash:
+        raise InvalidInput(
+            f"effect {entry.effect_key} is {entry.status} with request {entry.request.decode()[:200]}, "
+            f"now the step asks for {str(order.request)[:200]}",
+            safe="the recorded effect stands; nothing was sent",
+            next="keep what was decided in the state before the effect, or compensate the old effect first",
+        )
+
+
+def _move(tx: Tx, entry: Entry, status: str, **changes: Any) -> Entry:
+    moved = msgspec.structs.replace(entry, status=status, **changes)
+    allowed = ",".join(f"'{name}'" for name in MOVES[status])
+    changed = tx.execute(
+        "UPDATE effects SET status=?, attempts=?, receipt_id=?, rejection=?, last_error=?"
+        f" WHERE effect_key=? AND status IN ({allowed})",
+        *(moved.status, moved.attempts, moved.receipt_id, moved.rejection, moved.last_error, moved.effect_key),
+    )
+    if not changed:
+        raise StaleWrite(
+            f"effect {entry.effect_key}: expected one of {MOVES[status]} in order to become {status}",
+            safe="the ledger is untouched",
+            next="read the effect again before doing anything",
+        )
+    return moved

@@ -1,0 +1,94 @@
+"""What to do about an effect that may or may not have happened: ask, repeat safely, or wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from labkit.effects import ledger
+from labkit.effects.ledger import Entry
+from labkit.errors import EffectRejected, EffectUnknown, InvalidInput
+from labkit.model import Receipt
+from labkit.provider.protocol import World
+from labkit.store import runs
+from labkit.store.protocol import Store
+from labkit.suspend import Suspend
+
+if TYPE_CHECKING:
+    from labkit.effects.policies import Effect
+
+RESOLUTIONS = ("confirmed", "not-done", "rejected", "compensated")
+
+
+def reconcile(fx: Effect, entry: Entry, attempt: Callable[[Effect, Entry], Entry]) -> Entry:
+    """Settle an ambiguous entry as far as the provider allows.
+
+    A provider that dedups is simply asked again with the same key; one that can be looked up is asked by key; with
+    any other the run waits for a person (raises Suspend).
+    """
+    capability = fx.world.capability(entry.target)
+    if capability == "dedup" and entry.attempts < entry.max_attempts:
+        return attempt(fx, entry)
+    if capability != "lookup":
+        raise wait_for_person(entry, f"{entry.target} cannot say whether it happened")
+    try:
+        receipt = fx.world.lookup(entry.target, entry.effect_key, f"{fx.step}/lookup")
+    except EffectUnknown as unknown:
+        raise wait_for_person(entry, unknown.what) from unknown
+    if receipt is None:
+        with fx.store.transaction(f"{fx.step}/cleared") as tx:
+            runs.guard(tx, fx.run)
+            return ledger.cleared(tx, entry)
+    with fx.store.transaction(f"{fx.step}/confirm") as tx:
+        fx.settle(tx, receipt)
+        return ledger.confirmed(tx, entry, receipt)
+
+
+def wait_for_person(entry: Entry, why: str) -> Suspend:
+    """The suspension that leaves `entry` ambiguous and tells a person what to do about it."""
+    reason = f"effect {entry.effect_key} is ambiguous: {why}; reconcile: {entry.reconcile}"
+    return Suspend("waiting_for_person", reason, lambda tx: mark_ambiguous(tx, entry, why))
+
+
+def mark_ambiguous(tx: ledger.Tx, entry: Entry, why: str) -> None:
+    """Write that nobody knows about `entry`, whatever it stood at; an entry that was never tried stays planned."""
+    if entry.status != "planned":
+        ledger.ambiguous(tx, entry, why)
+
+
+def resolve(store: Store, tenant: str, effect_key: str, verdict: str, receipt_id: str = "") -> Entry:
+    """A person's word about an ambiguous effect: `confirmed` (with a receipt), `not-done` or `rejected`.
+
+    The run may go on. Raises InvalidInput for an unknown effect, verdict or missing receipt; nothing is then written.
+    """
+    if verdict not in RESOLUTIONS[:3] or (verdict == "confirmed") != bool(receipt_id):
+        raise InvalidInput(
+            f"verdict {verdict!r} with receipt {receipt_id!r}: expected confirmed with a receipt, not-done or rejected",
+            safe="nothing was written",
+            next="labkit resolve KEY --verdict confirmed --receipt ID",
+        )
+    with store.transaction("run/resolve") as tx:
+        entry = ledger.find(tx, effect_key)
+        if entry is None or entry.tenant_id != tenant or entry.status not in ("ambiguous", "planned"):
+            state = entry.status if entry and entry.tenant_id == tenant else "unknown"
+            raise InvalidInput(f"effect {effect_key} is {state}, expected ambiguous", safe="nothing was written")
+        runs.reopen(tx, tenant, entry.run_id)
+        if verdict == "confirmed":
+            return ledger.confirmed(tx, entry, Receipt(id=receipt_id))
+        if verdict == "rejected":
+            return ledger.rejected(tx, entry, "policy_refused", "by a person")
+        return ledger.cleared(tx, entry) if entry.status == "ambiguous" else entry
+
+
+def compensate(store: Store, world: World, tenant: str, effect_key: str) -> Entry:
+    """Undo a confirmed effect by its provider's own compensation; raise InvalidInput or EffectRejected."""
+    entry = ledger.find(store, effect_key)
+    if entry is None or entry.tenant_id != tenant or entry.status != "confirmed":
+        raise InvalidInput(f"effect {effect_key} is not confirmed: nothing to compensate", safe="nothing was sent")
+    try:
+        receipt = world.compensate(entry.target, entry.receipt_id, f"{entry.step}/compensate")
+    except EffectRejected as refused:
+        refused.next = f"a person has to do it: {entry.compensate}"
+        raise
+    with store.transaction(f"{entry.step}/compensated") as tx:
+        return ledger.compensated(tx, entry, receipt)

@@ -1,0 +1,58 @@
+"""Every error the lab raises. Each says what happened, what is safe now and what to do next."""
+
+from __future__ import annotations
+
+
+class LabError(Exception):
+    """Base of all errors: `what` happened (with ids, expected and found), what is `safe`, what to do `next`."""
+
+    def __init__(self, what: str, *, safe: str = "", next: str = "") -> None:
+        self.what, self.safe, self.next = what, safe, next
+        lines = [what, f"safe now: {safe}" if safe else "", f"next: {next}" if next else ""]
+        super().__init__("\n".join(line for line in lines if line))
+
+
+class InvalidInput(LabError):
+    """Input was refused. Nothing was written."""
+
+
+class InvalidState(LabError):
+    """A state cannot be stored or cannot be read: not serialisable, too large, a secret, an unknown schema."""
+
+
+class UnknownRun(LabError):
+    """No run of this tenant has this id."""
+
+
+class UnknownStep(LabError):
+    """A run points at a step that the workflow does not have."""
+
+
+class StaleWrite(LabError):
+    """Another owner moved the run on, or the run is closed. This owner's write was refused."""
+
+
+class Drift(LabError):
+    """Replay asked for another call than the journal holds: the code no longer tells the recorded story."""
+
+
+class EffectRejected(LabError):
+    """A provider refused an effect for good. `reason` is one of `REASONS`; it is never tried again."""
+
+    REASONS = ("unauthenticated", "policy_refused", "invalid_request", "budget_spent", "gone")
+
+    def __init__(self, reason: str, what: str, *, safe: str = "", next: str = "") -> None:
+        self.reason = reason
+        super().__init__(what, safe=safe, next=next)
+
+
+class EffectUnknown(LabError):
+    """A provider did not answer clearly: the effect may or may not have happened."""
+
+
+class EffectStopped(LabError):
+    """The protocol cannot decide about an effect: the run waits for a person."""
+
+
+class Unsupported(LabError):
+    """This engine, policy or provider does not offer the operation."""

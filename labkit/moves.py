@@ -1,0 +1,57 @@
+"""Where a run goes when a step returns: pure functions, the same live and in replay."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from labkit.errors import InvalidInput
+from labkit.model import TERMINAL, Context, Done, Run, Workflow
+
+CLOSE = "close"  # the runner's own last step: the outbox is empty before a run is closed
+
+
+class Move(NamedTuple):
+    """The next step (or None), the status and reason that follow, and the status to close with after the outbox."""
+
+    next: str | None
+    status: str
+    reason: str = ""
+    closing: str = ""
+
+    @property
+    def to(self) -> str:
+        """One word for the journal: the next step, or the status that closes the run."""
+        return self.next or self.status
+
+
+def close(ctx: Context, state: Any) -> Done:
+    """The step that closes a run as the author's last step said."""
+    return Done(ctx.run.closing, ctx.run.reason)
+
+
+def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, *, deliver_first: bool) -> Move:
+    """What `returned` means for `run` after step `name`; effects still to be delivered put the closing off.
+
+    Raises UnknownStep for a step that does not exist, InvalidInput for a closing status that does not exist.
+    """
+    done = Done("completed") if returned is None else returned
+    if isinstance(done, Done):
+        if done.status not in TERMINAL:
+            raise InvalidInput(f"step {name} closed run {run.run_id} as {done.status!r}: expected one of {TERMINAL}")
+        if deliver_first:
+            return Move(CLOSE, "running", done.reason, done.status)
+        return Move(None, done.status, done.reason)
+    if run.budgets.steps_remaining <= 1:
+        return Move(None, "failed", f"budget_spent: no step is left after {name}")
+    return Move(workflow.name_of(done), "running")
+
+
+def apply(run: Run[Any], name: str, move: Move) -> None:
+    """Change `run` as `move` says: step `name` is completed."""
+    run.next_transition, run.status, run.reason, run.closing = move.next, move.status, move.reason, move.closing
+    if name == CLOSE:
+        return
+    run.position += 1
+    run.budgets.steps_remaining -= 1
+    if name not in run.completed_steps:
+        run.completed_steps.append(name)

@@ -1,0 +1,200 @@
+"""The one loop: load, replay what is recorded, step, commit. The engines differ only in what they write and read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from inspect import signature
+from typing import Any
+
+from labkit.clock import Clock, SystemClock
+from labkit.codec import Codec, check_id, decode_plain, encode
+from labkit.context import ARTIFACTS, LiveContext, Parts
+from labkit.coordination import approvals
+from labkit.effects import ledger
+from labkit.effects.policies import POLICIES
+from labkit.engines import ENGINES
+from labkit.errors import EffectRejected, InvalidInput
+from labkit.journal import EndOfJournal, Journal
+from labkit.model import Done, Event, Run, Workflow
+from labkit.moves import CLOSE, apply, close, next_move
+from labkit.provider.protocol import World
+from labkit.store import runs
+from labkit.store.protocol import Store
+from labkit.suspend import Suspend
+
+
+def assemble(
+    workflow: Workflow[Any],
+    store: Store,
+    world: World,
+    *,
+    engine: str = "hybrid",
+    policy: str = "ledger",
+    clock: Clock | None = None,
+) -> Parts:
+    """The parts of a runner by name, with their tables made; raise InvalidInput for a name that does not exist."""
+    for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
+        if name not in known:
+            raise InvalidInput(f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run")
+    codec = Codec(workflow)
+    built = ENGINES[engine](store, codec)
+    for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS, built.schema):
+        store.install(schema)
+    return Parts(
+        store=store,
+        workflow=workflow,
+        codec=codec,
+        engine=built,
+        policy=POLICIES[policy],
+        world=world,
+        clock=clock or SystemClock(),
+    )
+
+
+def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
+    """The state that `inputs` begin with; raise InvalidInput when they do not fit the workflow."""
+    try:
+        signature(workflow.begin).bind(**inputs)
+    except TypeError as error:
+        raise InvalidInput(
+            f"workflow {workflow.name} cannot begin with {sorted(inputs)}: {error}",
+            safe="nothing was written",
+            next=f"it takes {signature(workflow.begin)}",
+        ) from error
+    return workflow.begin(**inputs)
+
+
+class Runner:
+    """Starts and resumes runs of one workflow as one owner."""
+
+    def __init__(self, parts: Parts, *, tenant: str = "acme", owner: str = "worker-1") -> None:
+        self.parts, self.tenant, self.owner = parts, check_id("tenant", tenant), check_id("owner", owner)
+
+    def start(self, run_id: str, inputs: dict[str, Any]) -> Run[Any]:
+        """Begin a run and take it as far as it goes. Inputs are checked before anything is written.
+
+        Raises InvalidInput for bad inputs or an id that is taken.
+        """
+        self.begin(run_id, inputs)
+        return self.resume(run_id)
+
+    def begin(self, run_id: str, inputs: dict[str, Any]) -> None:
+        """Write a new run without taking a step; raise InvalidInput for bad inputs or an id that is taken."""
+        parts = self.parts
+        workflow = parts.workflow
+        check_id("run id", run_id)
+        data = first_state(workflow, inputs)
+        belongs = workflow.tenant_of(**inputs) if workflow.tenant_of else self.tenant
+        if belongs != self.tenant:
+            raise InvalidInput(f"{inputs} belongs to another tenant than {self.tenant}", safe="nothing was written")
+        run: Run[Any] = Run(
+            tenant_id=self.tenant,
+            workflow_id=workflow.name,
+            workflow_version=workflow.version,
+            run_id=run_id,
+            origin=run_id,
+            next_transition=workflow.first,
+            input_refs=[f"{name}:{value}"[:200] for name, value in inputs.items()],
+            budgets=workflow.new_budgets(),
+            checkpoint_schema=workflow.schema,
+            created_at=parts.clock.now().isoformat(),
+            data=data,
+        )
+        with parts.store.transaction("run/begin") as tx:
+            if tx.rows("SELECT 1 FROM runs WHERE run_id=?", run_id):
+                raise InvalidInput(
+                    f"run id {run_id} is taken", safe="the run with this id is untouched", next="resume it, or choose another id"
+                )
+            parts.engine.begin(tx, run)
+
+    def resume(self, run_id: str) -> Run[Any]:
+        """Take a run as far as it goes in this process and return it; a closed or waiting run is only read.
+
+        Raises UnknownRun, InvalidState, InvalidInput (another workflow or engine), Drift, StaleWrite, EffectUnknown.
+        """
+        found = self._header(run_id)
+        if found.status not in ("running", "waiting_for_timer"):
+            return self.read(run_id)
+        with self.parts.store.transaction("run/claim") as tx:
+            runs.claim(tx, self.tenant, run_id, self.owner)
+        ctx = self._load(run_id, live=True)
+        try:
+            self._drain(ctx)
+            self._replay_and_go_on(ctx)
+        except Suspend as wait:
+            with self.parts.store.transaction(f"{ctx.step or 'run'}/wait") as tx:
+                wait.write(tx)
+                runs.advance(tx, ctx.run, wait.status, wait.reason)
+        return ctx.run
+
+    def read(self, run_id: str) -> Run[Any]:
+        """The run as far as it is recorded: recorded calls are replayed, nothing is executed or written."""
+        found = self._header(run_id)
+        ctx = self._load(run_id, live=False)
+        with suppress(EndOfJournal):
+            self._replay_and_go_on(ctx)
+        ctx.run.status, ctx.run.reason = found.status, found.reason
+        return ctx.run
+
+    def cancel(self, run_id: str, reason: str) -> Run[Any]:
+        """Close an open run as cancelled; its owner, if there is one, can write no more. Raises StaleWrite when closed."""
+        with self.parts.store.transaction("run/claim") as tx:
+            fence = runs.claim(tx, self.tenant, run_id, self.owner)
+        run = self.read(run_id)
+        run.fence = fence
+        with self.parts.store.transaction("run/close") as tx:
+            run.status, run.reason, run.next_transition = "cancelled", reason, None
+            self.parts.engine.commit(tx, run, Event(0, "closed", "run", "cancelled", encode(reason, "reason")))
+        return run
+
+    def _header(self, run_id: str) -> runs.Header:
+        found = runs.header(self.parts.store, self.tenant, check_id("run id", run_id))
+        expected = (self.parts.workflow.name, self.parts.engine.name)
+        if (found.workflow_id, found.engine) != expected:
+            raise InvalidInput(
+                f"run {run_id} belongs to workflow {found.workflow_id} on engine {found.engine}, not {' on '.join(expected)}",
+                safe="the run is untouched",
+                next=f"use --engine {found.engine} with workflow {found.workflow_id}",
+            )
+        return found
+
+    def _load(self, run_id: str, *, live: bool) -> LiveContext:
+        run, tail = self.parts.engine.load(run_id)
+        found = self._header(run_id)
+        run.run_id, run.state_version, run.fence = run_id, found.state_version, found.fence
+        run.status, run.reason = "running" if live or tail else found.status, ""
+        return LiveContext(self.parts, run, Journal(run_id, tail, live=live))
+
+    def _replay_and_go_on(self, ctx: LiveContext) -> None:
+        while ctx.run.status == "running" and ctx.journal.more:
+            closed = ctx.journal.closed()
+            if closed:
+                ctx.run.status, ctx.run.reason, ctx.run.next_transition = closed.name, decode_plain(closed.payload), None
+                return
+            self._step(ctx, ctx.run.next_transition or CLOSE)
+
+    def _step(self, ctx: LiveContext, name: str) -> None:
+        step = close if name == CLOSE else self.parts.workflow.find(name)
+        ctx.enter(name)
+        try:
+            returned = step(ctx, ctx.run.data)
+        except EffectRejected as refused:
+            returned = Done("failed", refused.what)
+        move = next_move(self.parts.workflow, ctx.run, name, returned, deliver_first=bool(ctx.planned))
+        recorded = ctx.journal.take("completed", name, move.to)
+        apply(ctx.run, name, move)
+        if recorded:
+            return
+        ctx.run.pending_effects = list(ctx.planned)
+        with self.parts.store.transaction(f"{name}/commit") as tx:
+            ctx.flush(tx)
+            self.parts.engine.commit(tx, ctx.run, Event(0, "completed", name, move.to, b""))
+        self._drain(ctx)
+
+    def _drain(self, ctx: LiveContext) -> None:
+        try:
+            self.parts.policy.drain(ctx.fx_of, self.parts.store, ctx.run)
+        except EffectRejected as refused:
+            ctx.run.status, ctx.run.reason, ctx.run.next_transition = "failed", refused.what, None
+            with self.parts.store.transaction("run/close") as tx:
+                self.parts.engine.commit(tx, ctx.run, Event(0, "closed", "run", "failed", encode(refused.what, "reason")))

@@ -1,0 +1,107 @@
+"""The SQLite store: one file (or memory), write-ahead log, a sync on every commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import apsw
+
+from labkit.errors import InvalidInput
+from labkit.taps import tap
+
+APPLICATION_ID = 0x6C61626B  # "labk": tells a lab database from any other SQLite file
+
+
+class SqliteStore:
+    """One connection. `path` is a file or ":memory:"; `synchronous` is FULL, NORMAL or OFF as in SQLite.
+
+    Raises InvalidInput when the file is not a database of the lab.
+    """
+
+    def __init__(self, path: str | Path = ":memory:", *, synchronous: str = "FULL") -> None:
+        if synchronous not in ("FULL", "NORMAL", "OFF"):
+            raise InvalidInput(f"synchronous={synchronous!r}: expected FULL, NORMAL or OFF", safe="nothing was opened")
+        self.path = str(path)
+        try:
+            self._db = apsw.Connection(self.path)
+            self._db.set_busy_timeout(10_000)
+            self._claim_file()
+            self._db.execute(f"PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous}")
+        except (apsw.NotADBError, apsw.CantOpenError, apsw.CorruptError) as error:
+            raise InvalidInput(
+                f"{self.path} cannot be opened as a lab database: {error}",
+                safe="the file is untouched",
+                next="name another file; labkit makes it when it is missing",
+            ) from error
+
+    def _claim_file(self) -> None:
+        found = self._db.execute("PRAGMA application_id").get
+        tables = self._db.execute("SELECT count(*) FROM sqlite_schema").get
+        if found == 0 and tables == 0:
+            self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        elif found != APPLICATION_ID:
+            raise InvalidInput(
+                f"{self.path} is a SQLite file of another program ({tables} tables)",
+                safe="the file is untouched",
+                next="name another file",
+            )
+
+    def install(self, schema: str) -> None:
+        """Create the tables of `schema` (SQL with IF NOT EXISTS)."""
+        self._db.execute(schema)
+
+    def transaction(self, label: str) -> Transaction:
+        """A write transaction that taps `label:before` and `label:after` around its commit."""
+        return Transaction(self._db, label)
+
+    def rows(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        """Run one query outside a transaction; return its rows."""
+        return self._db.execute(sql, params).fetchall()
+
+    def image(self) -> bytes:
+        """The whole database as bytes, as it is now."""
+        return self._db.serialize("main")
+
+    def restore(self, image: bytes) -> None:
+        """Replace the content of an in-memory database by `image`."""
+        self._db.deserialize("main", image)
+
+    def close(self) -> None:
+        """Close the connection; closing twice is harmless."""
+        self._db.close()
+
+
+class Transaction:
+    """A write transaction; it takes the write lock at once, so that what it reads is what it updates."""
+
+    __slots__ = ("_db", "_label")
+
+    def __init__(self, db: apsw.Connection, label: str) -> None:
+        self._db, self._label = db, label
+
+    def __enter__(self) -> Transaction:
+        self._db.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self._db.execute("ROLLBACK")
+            return
+        try:
+            tap(self._label, "before")
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        tap(self._label, "after")
+
+    def execute(self, sql: str, *params: Any) -> int:
+        """Run one statement; return how many rows it changed."""
+        self._db.execute(sql, params)
+        return self._db.changes()
+
+    def rows(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        """Run one query; return its rows."""
+        return self._db.execute(sql, params).fetchall()
