@@ -7,8 +7,9 @@ ARGS ?=
 JOBS ?= 2
 
 # JupyterLab answers on this machine only, and asks no other machine for news or updates.
-LAB_FLAGS := --ServerApp.ip=127.0.0.1 --LabApp.news_url=None \
-	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+LAB_FLAGS := --ServerApp.ip=127.0.0.1 --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00_start.ipynb \
+	--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	--LabApp.extension_manager=readonly \
 	$(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 .DEFAULT_GOAL := help
@@ -21,7 +22,7 @@ setup: ## make .venv from the hashed lock; does nothing when it is up to date
 	@$(PYTHON) tools/setup.py
 
 lab: setup ## open JupyterLab on the first notebook (ARGS="--no-browser --port 8899")
-	@$(BIN)/jupyter-lab notebooks/00_start.ipynb $(LAB_FLAGS) $(ARGS)
+	@$(BIN)/jupyter-lab $(LAB_FLAGS) $(ARGS)
 
 demo: setup ## 60 seconds in a terminal: the same crash on three engines
 	@$(BIN)/labkit demo $(ARGS)
