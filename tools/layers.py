@@ -16,7 +16,7 @@ LAYERS = (
     ("errors", "clock", "taps", "model", "codec", "journal", "moves"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
-    ("context", "runner", "check"),
+    ("context", "runner", "scenario", "check"),
     ("sim", "bench", "stacks"),
     ("widgets", "grading", "lab", "doctor", "cli", "__init__", "__main__"),
 )
