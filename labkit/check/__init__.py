@@ -1,0 +1,1 @@
+"""What must hold after a crash: evidence, invariants, windows, and what theory expects."""

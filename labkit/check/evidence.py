@@ -1,0 +1,80 @@
+"""What can be known about a run from outside: our own records and the provider's, read after the fact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from labkit.coordination.approvals import Approval
+from labkit.coordination.approvals import of_run as approvals_of
+from labkit.effects import ledger
+from labkit.errors import UnknownRun
+from labkit.model import Run
+from labkit.provider.protocol import Entry
+from labkit.runner import Parts, Runner
+from labkit.store import runs
+
+
+class Evidence(msgspec.Struct, kw_only=True):
+    """A run (None when it does not exist), its effect ledger, its approvals, and the provider's ledger."""
+
+    run: Run[Any] | None
+    effects: list[ledger.Entry]
+    approvals: list[Approval]
+    outside: list[Entry]
+
+    @property
+    def status(self) -> str:
+        """The run's status, or `none`."""
+        return self.run.status if self.run else "none"
+
+    def executed(self) -> Counter[str]:
+        """How often the provider executed each logical effect, by subject."""
+        return Counter(entry.subject for entry in self.outside if entry.kind == "effect")
+
+    def duplicated(self) -> list[str]:
+        """Subjects of effects that the provider executed more than once."""
+        return [subject for subject, times in self.executed().items() if times > 1]
+
+    def activities_repeated(self) -> int:
+        """How many activity calls were made again."""
+        calls = Counter(entry.subject for entry in self.outside if entry.kind == "activity")
+        return sum(calls.values()) - len(calls)
+
+
+def gather(runner: Runner, run_id: str, run: Run[Any] | None = None) -> Evidence:
+    """Read the evidence about a run; `run` spares reading it when the caller has just recovered it."""
+    parts = runner.parts
+    if run is None:
+        try:
+            run = runner.read(run_id)
+        except UnknownRun:
+            pass
+    return Evidence(
+        run=run,
+        effects=ledger.entries(parts.store, run_id) if parts.policy.tracks else [],
+        approvals=approvals_of(parts.store, run_id),
+        outside=parts.world.entries(),
+    )
+
+
+def untracked(parts: Parts, tenant: str, run_id: str) -> set[str]:
+    """Subjects of executed effects that our own database knows nothing about: no ledger row, no event, no finished step."""
+    executed = {entry.subject for entry in parts.world.entries() if entry.kind == "effect"}
+    if not executed:
+        return set()
+    try:
+        runs.header(parts.store, tenant, run_id)
+    except UnknownRun:
+        return executed
+    known = {entry.step for entry in ledger.entries(parts.store, run_id)}
+    moments = parts.engine.history(run_id)
+    known |= {moment.step for moment in moments if moment.kind in ("effect", "completed", "snapshot")}
+    return {subject for subject in executed if step_of(subject) not in known}
+
+
+def step_of(subject: str) -> str:
+    """The step named in a subject `run/position.step...`."""
+    return subject.split("/", 1)[1].split(".")[1]

@@ -1,0 +1,112 @@
+"""What must hold after every crash, whatever the engine and policy. Each invariant has a name that reports use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from labkit.check.evidence import Evidence
+from labkit.model import TERMINAL
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """A broken invariant, by name, and what was found."""
+
+    invariant: str
+    text: str
+
+
+class Judged(NamedTuple):
+    """What an invariant is judged on.
+
+    `reference` is a fault-free run of the same scenario; `at_crash` the status at the last crash; `acknowledged` the
+    steps whose commit was acknowledged before it; `again` the steps that were committed after it; `untracked` the
+    effects that only the provider knew of at some crash.
+    """
+
+    evidence: Evidence
+    reference: Evidence
+    at_crash: str = "none"
+    acknowledged: frozenset[str] = frozenset()
+    again: frozenset[str] = frozenset()
+    untracked: frozenset[str] = frozenset()
+    drift: bool = False
+
+
+def _duplicate(case: Judged) -> Iterator[str]:
+    executed = case.evidence.executed()
+    for subject in case.evidence.duplicated():
+        yield f"{subject} was executed {executed[subject]} times"
+
+
+def _lost(case: Judged) -> Iterator[str]:
+    if case.evidence.status == "completed":
+        done = case.evidence.executed()
+        yield from (f"{subject} was never executed" for subject in case.reference.executed() if not done[subject])
+
+
+def _untracked(case: Judged) -> Iterator[str]:
+    yield from (f"{subject} was executed and only the provider knew" for subject in sorted(case.untracked))
+
+
+def _progress(case: Judged) -> Iterator[str]:
+    completed = set(case.evidence.run.completed_steps) if case.evidence.run else set()
+    lost = case.acknowledged - completed - {"close"}
+    yield from (f"step {step} was acknowledged and is gone" for step in sorted(lost))
+    yield from (f"step {step} was acknowledged and ran again" for step in sorted(case.acknowledged & case.again))
+
+
+def _terminal(case: Judged) -> Iterator[str]:
+    if case.at_crash in TERMINAL and case.evidence.status != case.at_crash:
+        yield f"the run was {case.at_crash} and became {case.evidence.status}"
+
+
+def _approval(case: Judged) -> Iterator[str]:
+    for asked in case.evidence.approvals:
+        if asked.used > 1:
+            yield f"approval {asked.request_id} was used {asked.used} times"
+    if len(case.evidence.approvals) > len(case.reference.approvals):
+        yield f"{len(case.evidence.approvals)} approvals were asked for instead of {len(case.reference.approvals)}"
+
+
+def _result(case: Judged) -> Iterator[str]:
+    run, reference = case.evidence.run, case.reference.run
+    if case.drift or run is None or reference is None or run.status not in TERMINAL:
+        return
+    found, expected = run.outcome(), reference.outcome()
+    for name in expected:
+        if found[name] != expected[name]:
+            yield f"{name} is {_short(found[name])}, a fault-free run has {_short(expected[name])}"
+
+
+def _finished(case: Judged) -> Iterator[str]:
+    """Every recovery ends: closed, or waiting for a person who has something to decide."""
+    if case.evidence.status == "waiting_for_person":
+        if not any(entry.status in ("ambiguous", "planned") for entry in case.evidence.effects):
+            yield "the run waits for a person and no effect needs one"
+    elif case.evidence.status not in TERMINAL:
+        yield f"the run was resumed and stands at {case.evidence.status}"
+
+
+INVARIANTS: dict[str, Callable[[Judged], Iterator[str]]] = {
+    "no duplicate effect": _duplicate,
+    "no lost effect": _lost,
+    "no untracked effect": _untracked,
+    "acknowledged progress is kept": _progress,
+    "a terminal state stays": _terminal,
+    "an approval is asked once and used once": _approval,
+    "the recovered result equals that of a fault-free run": _result,
+    "every recovery ends": _finished,
+}
+
+
+def judge(case: Judged) -> list[Violation]:
+    """Every violation, in the order of `INVARIANTS`."""
+    return [Violation(name, text) for name, rule in INVARIANTS.items() for text in rule(case)]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else text[:197] + "..."

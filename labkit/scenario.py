@@ -1,0 +1,81 @@
+"""One way to run a workflow: which inputs, engine, policy and provider. The simulator, the bench and the notebooks share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from labkit.clock import Clock
+from labkit.coordination import approvals
+from labkit.errors import InvalidInput, UnknownRun
+from labkit.model import CAPABILITIES, Decision, Run, Workflow
+from labkit.provider.protocol import World
+from labkit.provider.twin import Twin
+from labkit.runner import Parts, Runner, assemble
+from labkit.store import runs
+from labkit.store.protocol import Store
+
+AS_DECLARED = "as-declared"
+PROVIDERS = (*CAPABILITIES, AS_DECLARED)
+MANAGER = "manager"
+
+
+class Scenario(msgspec.Struct, kw_only=True, frozen=True):
+    """What is run: `provider` is a capability that replaces every target's own, or `as-declared`."""
+
+    workflow: Workflow[Any]
+    inputs: dict[str, Any]
+    engine: str = "hybrid"
+    policy: str = "ledger"
+    provider: str = AS_DECLARED
+    drift: bool = False
+    run_id: str = "run-1"
+
+    @property
+    def tenant(self) -> str:
+        """The tenant that the inputs belong to."""
+        return self.workflow.tenant_of(**self.inputs) if self.workflow.tenant_of else "acme"
+
+    @property
+    def capability(self) -> str | None:
+        """The capability that replaces every target's own, or None."""
+        if self.provider not in PROVIDERS:
+            raise InvalidInput(f"there is no provider {self.provider!r}: expected one of {', '.join(PROVIDERS)}")
+        return None if self.provider == AS_DECLARED else self.provider
+
+    def twin(self) -> Twin:
+        """A fresh in-process world for this scenario."""
+        return Twin(self.workflow.targets, capability=self.capability, drift=self.drift)
+
+    def parts(self, store: Store, world: World, clock: Clock | None = None) -> Parts:
+        """The parts of a runner for this scenario."""
+        return assemble(self.workflow, store, world, engine=self.engine, policy=self.policy, clock=clock)
+
+    def runner(self, store: Store, world: World, clock: Clock | None = None, owner: str = "worker-1") -> Runner:
+        """A runner for this scenario."""
+        return Runner(self.parts(store, world, clock), tenant=self.tenant, owner=owner)
+
+
+def drive(runner: Runner, run_id: str, inputs: dict[str, Any]) -> Run[Any]:
+    """What a new process does: begin the run if it is not there, else resume it; approve what it asks for.
+
+    Returns the run when it is closed or waits for something that an approval does not give.
+    """
+    store = runner.parts.store
+    try:
+        runs.header(store, runner.tenant, run_id)
+    except UnknownRun:
+        runner.begin(run_id, inputs)
+    run = runner.resume(run_id)
+    while run.status == "waiting_for_approval":
+        approve_all(store, runner.tenant, run_id)
+        run = runner.resume(run_id)
+    return run
+
+
+def approve_all(store: Store, tenant: str, run_id: str) -> None:
+    """Play the manager: approve every open question of a run."""
+    for asked in approvals.of_run(store, run_id):
+        if asked.status == "requested":
+            approvals.decide(store, tenant, asked.request_id, Decision(verdict="approved", by=MANAGER))
