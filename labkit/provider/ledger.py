@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from labkit.errors import EffectRejected, InvalidInput
 from labkit.model import Order, Receipt
 from labkit.provider.ledger_file import LedgerFile
@@ -56,22 +54,21 @@ class Ledger:
     def effect(self, order: Order, *, dedup: bool) -> Receipt:
         """Execute `order`; with `dedup`, a key executed before is answered with the first receipt.
 
-        Raise EffectRejected `invalid_request` when that key came with another operation or request, InvalidInput
-        when the request is not plain data.
+        The request is plain data that nobody changes later. Raise EffectRejected `invalid_request` when that key came
+        with another operation or request.
         """
-        request = _plain(order)
         first = self._indexed.first.get((order.target, order.key)) if dedup and order.key is not None else None
         if first is None:
             receipt_id = f"{order.target}-{self._indexed.counts['effect', order.target] + 1}"
-            self._append_order("effect", order, request, receipt_id)
+            self._append_order("effect", order, receipt_id)
             return Receipt(id=receipt_id)
-        if (first.operation, first.request) != (order.operation, request):
+        if (first.operation, first.request) != (order.operation, order.request):
             raise self.refuse(order, "invalid_request", f"key {order.key!r} was used for another request")
         return Receipt(id=first.receipt_id)
 
     def refuse(self, order: Order, reason: str, why: str) -> EffectRejected:
         """Write that `order` is turned down for good; return the error to raise, with `reason` and `why`."""
-        self._append_order("refused", order, _plain(order), "")
+        self._append_order("refused", order, "")
         return EffectRejected(
             reason,
             f"{order.target} refused {order.operation} for {order.subject}: {reason}, {why}",
@@ -113,16 +110,14 @@ class Ledger:
             self._index = _Index(self._entries)
         return self._index
 
-    def _append_order(
-        self, kind: Literal["effect", "refused"], order: Order, request: dict[str, Any], receipt_id: str
-    ) -> None:
+    def _append_order(self, kind: Literal["effect", "refused"], order: Order, receipt_id: str) -> None:
         self._append(
             kind,
             order.operation,
             order.subject,
             target=order.target,
             key=order.key,
-            request=request,
+            request=order.request,
             receipt_id=receipt_id,
         )
 
@@ -176,16 +171,3 @@ class _Index:
             self.counts["activity", entry.subject] += 1
         elif entry.kind == "compensation":
             self.undone[entry.target, entry.request["receipt_id"]] = entry
-
-
-def _plain(order: Order) -> dict[str, Any]:
-    """A copy of the request as plain JSON data: what a caller changes later does not reach the ledger."""
-    try:
-        request: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(order.request))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the request of {order.operation} for {order.subject} is not plain data: {error}",
-            safe="nothing was sent",
-            next="send text, numbers, lists and objects only",
-        ) from None
-    return request

@@ -5,12 +5,15 @@ The simulator runs on it, and the provider process serves one twin a world, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from labkit.errors import EffectUnknown, InvalidInput, LabError, Unsupported
+import msgspec
+from msgspec.structs import replace
+
+from labkit.errors import EffectUnknown, InvalidInput
 from labkit.model import CAPABILITIES, ActivityCall, Order, Receipt, Target
+from labkit.provider.caller import answering, capability_of, plain, require_lookup
 from labkit.provider.faults import Fault, Faults
 from labkit.provider.ledger import Ledger
 from labkit.provider.protocol import PATIENCE, Entry
@@ -61,6 +64,8 @@ class Twin:
     def call(self, order: Order) -> Receipt:
         """Have an effect done, tapping before, executed, after; see `World.call`."""
         self.capability(order.target)
+        # a copy as the wire would make it: what the caller changes later does not reach the ledger
+        order = replace(order, request=msgspec.json.decode(plain(order.request)))
         with answering(order.label):
             receipt, seconds = self.execute(order, lambda: tap(order.label, "executed"))
             if seconds > self._patience:
@@ -116,42 +121,6 @@ class Twin:
         """Go back to an `image`; raise InvalidInput when the ledger is a file."""
         self.ledger.restore(image.entries)
         self._faults.restore(image.calls)
-
-
-@contextmanager
-def answering(label: str) -> Iterator[None]:
-    """Tap `before` and `after` around one call to a provider, `after` also when the answer is an error.
-
-    A crash passes without a tap: whoever died saw no answer.
-    """
-    tap(label, "before")
-    try:
-        yield
-    except LabError:
-        tap(label, "after")
-        raise
-    tap(label, "after")
-
-
-def capability_of(capabilities: Mapping[str, str], target: str) -> str:
-    """The capability of `target`; raise InvalidInput, naming the known targets, when it is not one of them."""
-    if target not in capabilities:
-        raise InvalidInput(
-            f"this world has no target {target!r}; it has {', '.join(capabilities) or 'none'}",
-            safe="nothing was done",
-            next="name one of these, or create the world with this target",
-        )
-    return capabilities[target]
-
-
-def require_lookup(capability: str, target: str) -> None:
-    """Raise Unsupported unless `target`, which has this `capability`, can be asked by key."""
-    if capability != "lookup":
-        raise Unsupported(
-            f"{target} cannot be asked by key: its capability is {capability!r}",
-            safe="nothing was done",
-            next="repeat the call with its key at a dedup target; let a person reconcile at any other",
-        )
 
 
 def _unclear(order: Order) -> EffectUnknown:

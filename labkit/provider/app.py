@@ -1,0 +1,227 @@
+"""The provider as an ASGI app: many worlds in one process, each with a ledger file of its own.
+
+A world is a `Twin`: the app adds HTTP, traps that kill the caller, and answers that are late. One event loop runs
+all of it, and an order is executed without giving way, so that each ledger has one writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from labkit.errors import InvalidInput, LabError
+from labkit.model import Receipt
+from labkit.provider import wire
+from labkit.provider.ledger import Ledger
+from labkit.provider.traps import Traps
+from labkit.provider.twin import Twin
+
+T = TypeVar("T")
+
+
+@dataclass
+class _World:
+    twin: Twin
+    info: wire.WorldInfo
+    traps: Traps = field(default_factory=Traps)
+
+
+class Worlds:
+    """The open worlds of one provider process; their ledger files lie below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self._worlds: dict[str, _World] = {}
+
+    def create(self, name: str, new: wire.NewWorld) -> wire.WorldInfo:
+        """Open a world, going on with its ledger file if there is one.
+
+        Raise InvalidInput for a bad name, folder, capability or fault, or a name that is open, InvalidState for a
+        damaged ledger. Nothing is written then.
+        """
+        if wire.require_name(name) in self._worlds:
+            raise InvalidInput(f"world {name!r} is open already", safe="it goes on", next="close it, or use another")
+        folder = (self._root / new.folder).resolve()
+        if not folder.is_relative_to(self._root):
+            raise InvalidInput(f"folder {new.folder!r} is outside the provider's root", next=f"use one in {self._root}")
+        twin = Twin(new.targets, capability=new.capability, drift=new.drift, faults=new.faults)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"provider-{name}.jsonl"
+        twin.ledger = Ledger(path)
+        torn_bytes = len(twin.ledger.torn)
+        info = wire.WorldInfo(capabilities=twin.capabilities, drift=new.drift, ledger=str(path), torn_bytes=torn_bytes)
+        self._worlds[name] = _World(twin, info)
+        return info
+
+    def find(self, name: str) -> _World:
+        """The open world called `name`; raise InvalidInput when there is none."""
+        if name not in self._worlds:
+            raise InvalidInput(f"no world {name!r} is open", safe="nothing was done", next="create it first")
+        return self._worlds[name]
+
+    def close(self, name: str) -> None:
+        """Close a world; its ledger file stays. Raise InvalidInput when there is none."""
+        self.find(name).twin.ledger.close()
+        del self._worlds[name]
+
+
+class Answer(Response):
+    """A JSON answer whose head says whether an order was executed, and whose body may be some `seconds` late."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: bytes, status: int = 200, *, executed: bool = False, seconds: float = 0.0) -> None:
+        super().__init__(content, status, {wire.EXECUTED_HEADER: "1"} if executed else None)
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the head, wait, send the body."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if self._seconds:
+            await asyncio.sleep(self._seconds)
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Endpoints:
+    """One method a route. Each reads the request, asks the world, and answers."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+
+    def _world(self, request: Request) -> _World:
+        return self._worlds.find(request.path_params["world"])
+
+    async def create(self, request: Request) -> Response:
+        """Open a world."""
+        new = await _read(request, wire.NewWorld)
+        return Answer(msgspec.json.encode(self._worlds.create(request.path_params["world"], new)))
+
+    async def info(self, request: Request) -> Response:
+        """Describe a world."""
+        return Answer(msgspec.json.encode(self._world(request).info))
+
+    async def close(self, request: Request) -> Response:
+        """Close a world."""
+        self._worlds.close(request.path_params["world"])
+        return Answer(b"null")
+
+    async def call(self, request: Request) -> Response:
+        """Execute an order."""
+        order = await _read(request, wire.NewOrder)
+        world = self._world(request)
+        return _effect(world, request, order.target, order.label, lambda done: world.twin.execute(order, done))
+
+    async def compensate(self, request: Request) -> Response:
+        """Undo an effect."""
+        undo = await _read(request, wire.NewCompensation)
+        world = self._world(request)
+
+        def execute(done: Callable[[], None]) -> tuple[Receipt, float]:
+            receipt = world.twin.ledger.compensate(undo.target, undo.receipt_id)
+            done()
+            return receipt, 0.0
+
+        return _effect(world, request, undo.target, undo.label, execute)
+
+    async def lookup(self, request: Request) -> Response:
+        """Say what was done under a key."""
+        query = request.query_params
+        if set(query) != {"target", "key"}:
+            raise InvalidInput("a lookup needs target and key", safe="nothing was done", next="?target=...&key=...")
+        return Answer(msgspec.json.encode(self._world(request).twin.lookup(query["target"], query["key"], "lookup")))
+
+    async def activity(self, request: Request) -> Response:
+        """Note an activity call."""
+        new = await _read(request, wire.NewActivity)
+        return Answer(msgspec.json.encode(self._world(request).twin.note_activity(new.subject, new.name)))
+
+    async def entries(self, request: Request) -> Response:
+        """List the ledger."""
+        return Answer(msgspec.json.encode(self._world(request).twin.entries()))
+
+    async def arm(self, request: Request) -> Response:
+        """Set a trap for the caller."""
+        arm = await _read(request, wire.Arm)
+        self._world(request).traps.arm(arm, _caller(request))
+        return Answer(b"null")
+
+
+def build_app(root: Path) -> Starlette:
+    """The app of one provider process whose ledger files lie below `root`."""
+    do = Endpoints(Worlds(root))
+    routes = [
+        Route("/w/{world}/calls", do.call, methods=["POST"]),
+        Route("/w/{world}/activities", do.activity, methods=["POST"]),
+        Route("/w/{world}/lookup", do.lookup, methods=["GET"]),
+        Route("/w/{world}/compensations", do.compensate, methods=["POST"]),
+        Route("/w/{world}/entries", do.entries, methods=["GET"]),
+        Route("/w/{world}/arm", do.arm, methods=["POST"]),
+        Route("/w/{world}", do.create, methods=["PUT"]),
+        Route("/w/{world}", do.info, methods=["GET"]),
+        Route("/w/{world}", do.close, methods=["DELETE"]),
+    ]
+    # a foreign host name in the request means that a web page was rebound to this address
+    local = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+    return Starlette(routes=routes, middleware=[local], exception_handlers={LabError: _refusal})
+
+
+def _effect(
+    world: _World,
+    request: Request,
+    target: str,
+    label: str,
+    execute: Callable[[Callable[[], None]], tuple[Receipt, float]],
+) -> Response:
+    """Let the traps see the order before and after `execute`, and answer."""
+    world.twin.capability(target)
+    caller = _caller(request)
+    executed = False
+
+    def done() -> None:
+        nonlocal executed
+        executed = True
+        world.traps.passing(label, "executed", caller)
+
+    world.traps.passing(label, "before", caller)
+    try:
+        receipt, seconds = execute(done)
+    except LabError as error:
+        return _problem(error, executed=executed)
+    return Answer(msgspec.json.encode(receipt), executed=True, seconds=seconds)
+
+
+async def _read(request: Request, kind: type[T]) -> T:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > wire.MAX_BODY:
+            raise InvalidInput(f"the request has more than {wire.MAX_BODY} bytes", safe="nothing was written")
+    return wire.decode(bytes(body), kind)
+
+
+def _caller(request: Request) -> int | None:
+    pid = request.headers.get(wire.PID_HEADER, "")
+    return int(pid) if re.fullmatch(r"[1-9][0-9]{0,9}", pid) else None
+
+
+async def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LabError)
+    return _problem(error, executed=False)
+
+
+def _problem(error: LabError, *, executed: bool) -> Response:
+    status, body = wire.problem_of(error)
+    return Answer(body, status, executed=executed)

@@ -1,0 +1,181 @@
+"""A World over HTTP: the caller's side of a provider process on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+import msgspec
+
+from labkit.errors import EffectUnknown, InvalidInput
+from labkit.model import ActivityCall, Order, Receipt, Target
+from labkit.provider import wire
+from labkit.provider.caller import answering, capability_of, plain, require_lookup
+from labkit.provider.faults import Fault
+from labkit.provider.protocol import PATIENCE, Entry
+from labkit.taps import Tap, tap
+
+T = TypeVar("T")
+_HOUSEKEEPING = 20.0  # seconds: opening, arming and reading a world are not part of any experiment
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # httpx wants one; an empty one costs nothing, the default 20 ms
+
+
+class Client:
+    """The world called `world` of the provider process at `url`, as a World.
+
+    `patience` is how many seconds a call waits for an answer before it raises EffectUnknown. The connection is made
+    on first use, and anew in a forked process. Raise InvalidInput for a `url` that is not on this machine, or for a
+    bad name.
+    """
+
+    def __init__(self, url: str, world: str, *, patience: float = PATIENCE) -> None:
+        _require_loopback(url)
+        self._base = f"{url.rstrip('/')}/w/{wire.require_name(world)}"
+        self._patience = patience
+        self._info: wire.WorldInfo | None = None
+        self._transport: httpx.HTTPTransport | None = None
+        self._pid = 0
+
+    def create(
+        self,
+        targets: Mapping[str, Target],
+        *,
+        capability: str | None = None,
+        drift: bool = False,
+        faults: Iterable[Fault] = (),
+        folder: str = ".",
+    ) -> wire.WorldInfo:
+        """Open the world; arguments as for `Twin`, `folder` for its ledger file below the provider's root.
+
+        A ledger file that is there already is gone on with. Raise InvalidInput or InvalidState as the provider says.
+        """
+        new = {"targets": targets, "capability": capability, "drift": drift, "faults": list(faults), "folder": folder}
+        self._info = self._ask("PUT", "", new, wire.WorldInfo)
+        return self._info
+
+    @property
+    def info(self) -> wire.WorldInfo:
+        """What the provider says about the world; asked once."""
+        if self._info is None:
+            self._info = self._ask("GET", "", None, wire.WorldInfo)
+        return self._info
+
+    @property
+    def drift(self) -> bool:
+        """Whether model stand-ins should answer differently on a second call."""
+        return self.info.drift
+
+    def capability(self, target: str) -> str:
+        """What `target` can do about repeats: `dedup`, `lookup` or `neither`."""
+        return capability_of(self.info.capabilities, target)
+
+    def note_activity(self, subject: str, name: str) -> ActivityCall:
+        """Write down the activity call; return its number and whether to drift."""
+        return self._ask("POST", "/activities", {"subject": subject, "name": name}, ActivityCall)
+
+    def call(self, order: Order) -> Receipt:
+        """Have an effect done, tapping before, executed, after; see `World.call`."""
+        self.capability(order.target)
+        body = plain(order)
+        with answering(order.label):
+            return _read(self._exchange("POST", "/calls", body, self._patience, order.label), Receipt)
+
+    def lookup(self, target: str, key: str, label: str) -> Receipt | None:
+        """Ask a `lookup` target what it did first under `key`; taps before, after."""
+        require_lookup(self.capability(target), target)
+        query = urlencode({"target": target, "key": key})
+        with answering(label):
+            answer = self._exchange("GET", f"/lookup?{query}", b"", self._patience)
+            return msgspec.json.decode(answer, type=Receipt | None)
+
+    def compensate(self, target: str, receipt_id: str, label: str) -> Receipt:
+        """Undo the effect with this receipt, once; taps before, executed, after."""
+        self.capability(target)
+        body = plain({"target": target, "receipt_id": receipt_id, "label": label})
+        with answering(label):
+            return _read(self._exchange("POST", "/compensations", body, self._patience, label), Receipt)
+
+    def entries(self) -> list[Entry]:
+        """Everything that happened, oldest first."""
+        return self._ask("GET", "/entries", None, list[Entry])
+
+    def arm(self, tap: Tap) -> None:
+        """Have the provider SIGKILL this process at `tap` (phase before or executed), counted from now on.
+
+        Raise InvalidInput for phase `after`: an answered caller is out of the provider's hands.
+        """
+        trap = {"label": tap.label, "phase": tap.phase, "occurrence": tap.occurrence, "pid": os.getpid()}
+        self._ask("POST", "/arm", trap, type(None))
+
+    def close_world(self) -> None:
+        """Close the world at the provider; its ledger file stays."""
+        self._ask("DELETE", "", None, type(None))
+        self._info = None
+
+    def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        if self._transport is not None and self._pid == os.getpid():
+            self._transport.close()
+        self._transport = None
+
+    def _ask(self, method: str, path: str, body: Any, kind: type[T]) -> T:
+        content = b"" if body is None else plain(body)
+        return _read(self._exchange(method, path, content, _HOUSEKEEPING), kind)
+
+    def _exchange(self, method: str, path: str, body: bytes, patience: float, label: str = "") -> bytes:
+        """Send a request and return the body of its answer; an order's `executed` tap comes with the answer's head."""
+        transport = self._connected()
+        request = httpx.Request(
+            method,
+            _parsed(self._base + path),
+            content=body,
+            headers={wire.PID_HEADER: str(self._pid)},
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), patience)},
+        )
+        try:
+            response = transport.handle_request(request)
+            try:
+                if label and wire.EXECUTED_HEADER in response.headers:
+                    tap(label, "executed")
+                answer = response.read()
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            raise EffectUnknown(
+                f"no clear answer to {method} {request.url}: {type(error).__name__} {error}",
+                safe="it may or may not have been done",
+                next="reconcile before trying again; see whether the provider is still running",
+            ) from error
+        if response.status_code != 200:
+            raise wire.error_of(response.status_code, answer)
+        return answer
+
+    def _connected(self) -> httpx.HTTPTransport:
+        if self._transport is None or self._pid != os.getpid():  # a forked process must not use its parent's socket
+            self._transport, self._pid = httpx.HTTPTransport(verify=_NO_TLS), os.getpid()
+        return self._transport
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)  # takes as long as a fifth of a call
+
+
+def _read(answer: bytes, kind: type[T]) -> T:
+    return msgspec.json.decode(answer, type=kind)
+
+
+def _require_loopback(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        local = parts.hostname == "localhost" or ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        local = False
+    if not local or parts.scheme != "http":
+        raise InvalidInput(f"{url!r} is not a provider on this machine", next="use http://127.0.0.1:PORT")
