@@ -21,6 +21,11 @@ class Journal:
         """True while there is something to replay, or calls may be made live."""
         return self._live or self._next < len(self._tail)
 
+    @property
+    def used_up(self) -> bool:
+        """True when every recorded event has been replayed."""
+        return self._next == len(self._tail)
+
     def closed(self) -> Event | None:
         """The event that closed the run between two steps, if it is the next one."""
         if self._next < len(self._tail) and self._tail[self._next].kind == "closed":

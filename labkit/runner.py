@@ -116,10 +116,9 @@ class Runner:
         if found.status not in ("running", "waiting_for_timer"):
             return self.read(run_id)
         with self.parts.store.transaction("run/claim") as tx:
-            runs.claim(tx, self.tenant, run_id, self.owner)
-        ctx = self._load(run_id, live=True)
+            found = runs.claim(tx, self.tenant, run_id, self.owner)
+        ctx = self._load(found, live=True)
         try:
-            self._drain(ctx)
             self._replay_and_go_on(ctx)
         except Suspend as wait:
             with self.parts.store.transaction(f"{ctx.step or 'run'}/wait") as tx:
@@ -130,7 +129,7 @@ class Runner:
     def read(self, run_id: str) -> Run[Any]:
         """The run as far as it is recorded: recorded calls are replayed, nothing is executed or written."""
         found = self._header(run_id)
-        ctx = self._load(run_id, live=False)
+        ctx = self._load(found, live=False)
         with suppress(EndOfJournal):
             self._replay_and_go_on(ctx)
         ctx.run.status, ctx.run.reason = found.status, found.reason
@@ -139,9 +138,9 @@ class Runner:
     def cancel(self, run_id: str, reason: str) -> Run[Any]:
         """Close an open run as cancelled; its owner, if there is one, can write no more. Raises StaleWrite when closed."""
         with self.parts.store.transaction("run/claim") as tx:
-            fence = runs.claim(tx, self.tenant, run_id, self.owner)
+            found = runs.claim(tx, self.tenant, run_id, self.owner)
         run = self.read(run_id)
-        run.fence = fence
+        run.fence = found.fence
         with self.parts.store.transaction("run/close") as tx:
             run.status, run.reason, run.next_transition = "cancelled", reason, None
             self.parts.engine.commit(tx, run, Event(0, "closed", "run", "cancelled", encode(reason, "reason")))
@@ -158,15 +157,16 @@ class Runner:
             )
         return found
 
-    def _load(self, run_id: str, *, live: bool) -> LiveContext:
-        run, tail = self.parts.engine.load(run_id)
-        found = self._header(run_id)
-        run.run_id, run.state_version, run.fence = run_id, found.state_version, found.fence
+    def _load(self, found: runs.Header, *, live: bool) -> LiveContext:
+        run, tail = self.parts.engine.load(found.run_id)
+        run.run_id, run.state_version, run.fence = found.run_id, found.state_version, found.fence
         run.status, run.reason = "running" if live or tail else found.status, ""
-        return LiveContext(self.parts, run, Journal(run_id, tail, live=live))
+        return LiveContext(self.parts, run, Journal(found.run_id, tail, live=live))
 
     def _replay_and_go_on(self, ctx: LiveContext) -> None:
         while ctx.run.status == "running" and ctx.journal.more:
+            if ctx.journal.used_up and not self._drain(ctx):
+                return
             closed = ctx.journal.closed()
             if closed:
                 ctx.run.status, ctx.run.reason, ctx.run.next_transition = closed.name, decode_plain(closed.payload), None
@@ -189,12 +189,14 @@ class Runner:
         with self.parts.store.transaction(f"{name}/commit") as tx:
             ctx.flush(tx)
             self.parts.engine.commit(tx, ctx.run, Event(0, "completed", name, move.to, b""))
-        self._drain(ctx)
 
-    def _drain(self, ctx: LiveContext) -> None:
+    def _drain(self, ctx: LiveContext) -> bool:
+        """Deliver what the last commit left in the outbox; a refusal closes the run and gives False."""
         try:
             self.parts.policy.drain(ctx.fx_of, self.parts.store, ctx.run)
+            return True
         except EffectRejected as refused:
             ctx.run.status, ctx.run.reason, ctx.run.next_transition = "failed", refused.what, None
             with self.parts.store.transaction("run/close") as tx:
                 self.parts.engine.commit(tx, ctx.run, Event(0, "closed", "run", "failed", encode(refused.what, "reason")))
+            return False

@@ -38,8 +38,19 @@ class Header(NamedTuple):
 
 def insert(tx: Tx, run: Run[Any], engine: str) -> None:
     """Write the header of a new run."""
-    row = (run.run_id, run.tenant_id, run.workflow_id, run.workflow_version, engine, run.status, run.reason)
-    row += (run.state_version, run.fence, "", run.created_at)
+    row = Header(
+        run.run_id,
+        run.tenant_id,
+        run.workflow_id,
+        run.workflow_version,
+        engine,
+        run.status,
+        run.reason,
+        run.state_version,
+        run.fence,
+        "",
+        run.created_at,
+    )
     tx.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?)", *row)
 
 
@@ -61,10 +72,10 @@ def listing(store: Store, tenant_id: str) -> list[Header]:
     return [Header._make(row) for row in rows]
 
 
-def claim(tx: Tx, tenant_id: str, run_id: str, owner: str) -> int:
-    """Make `owner` the owner of the run; return the new fencing token, which makes every older owner's write fail."""
+def claim(tx: Tx, tenant_id: str, run_id: str, owner: str) -> Header:
+    """Make `owner` the owner of the run; return the header with its new fencing token: older owners can write no more."""
     tx.execute("UPDATE runs SET fence=fence+1, owner=? WHERE run_id=? AND tenant_id=?", owner, run_id, tenant_id)
-    return header(tx, tenant_id, run_id).fence
+    return header(tx, tenant_id, run_id)
 
 
 def advance(tx: Tx, run: Run[Any], status: str | None = None, reason: str | None = None) -> None:

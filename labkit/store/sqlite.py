@@ -28,7 +28,8 @@ class SqliteStore:
             self._db = apsw.Connection(self.path)
             self._db.set_busy_timeout(10_000)
             self._claim_file()
-            self._db.execute(f"PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous}")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute(f"PRAGMA synchronous={synchronous}")
         except (apsw.NotADBError, apsw.CantOpenError, apsw.CorruptError) as error:
             raise InvalidInput(
                 f"{self.path} cannot be opened as a lab database: {error}",

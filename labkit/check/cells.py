@@ -1,0 +1,85 @@
+"""The rows of the central table: engine x policy x provider x window of the first crash, counted schedule by schedule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from labkit.check.invariants import Violation
+from labkit.check.theory import Expected
+from labkit.check.windows import WINDOWS
+
+COUNTS = ("duplicated", "lost", "untracked", "ambiguous", "activities_repeated")
+
+
+class Observed(NamedTuple):
+    """What one schedule led to, in the same terms as `theory.Expected`."""
+
+    duplicated: bool
+    ambiguous: bool
+    untracked: bool
+    activities_repeated: int
+    lost: bool
+
+
+class Cell(msgspec.Struct, kw_only=True):
+    """One row. The five counts are schedules (activities_repeated: calls made again); `expected` is what theory says.
+
+    `verdict` is `valid`, `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person).
+    """
+
+    engine: str
+    policy: str
+    provider: str
+    window: str
+    schedules: int = 0
+    duplicated: int = 0
+    lost: int = 0
+    untracked: int = 0
+    ambiguous: int = 0
+    activities_repeated: int = 0
+    expected: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    verdict: str = "valid"
+    invariants: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class CellTable:
+    """Counts schedules of one engine, policy and provider into one cell a window."""
+
+    def __init__(self, engine: str, policy: str, provider: str) -> None:
+        names = {"engine": engine, "policy": policy, "provider": provider}
+        self._cells = {window: Cell(window=window, **names) for window in WINDOWS}
+        self._broken: dict[str, Counter[str]] = {window: Counter() for window in WINDOWS}
+        self.unexpected = 0
+        self.disagreements: list[dict[str, Any]] = []
+
+    def add(
+        self,
+        window: str,
+        observed: Observed,
+        expected: Expected,
+        violations: Iterable[Violation],
+        schedule: tuple[str, ...] = (),
+    ) -> None:
+        """Count one schedule whose first crash was in `window`; remember where theory and observation disagree."""
+        cell = self._cells[window]
+        cell.schedules += 1
+        for name in COUNTS:
+            setattr(cell, name, getattr(cell, name) + int(getattr(observed, name)))
+            cell.expected[name] += int(getattr(expected, name))
+        self._broken[window].update({violation.invariant for violation in violations})
+        differs = [name for name in COUNTS if getattr(observed, name) != getattr(expected, name)]
+        if differs:
+            self.unexpected += 1
+            if len(self.disagreements) < 20:
+                self.disagreements.append({"schedule": schedule, "window": window, "differs": differs})
+
+    def finish(self) -> list[Cell]:
+        """The cells, in the order of the windows; a window without a schedule has no cell."""
+        for window, cell in self._cells.items():
+            cell.invariants = dict(self._broken[window])
+            cell.verdict = "invalid" if cell.invariants else "unknown" if cell.ambiguous else "valid"
+        return [cell for cell in self._cells.values() if cell.schedules]

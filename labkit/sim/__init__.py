@@ -1,0 +1,5 @@
+"""Every crash, explored: schedules of up to three crashes, and every interleaving of two workers."""
+
+from labkit.sim.explore import Report, explore
+
+__all__ = ["Report", "explore"]

@@ -1,0 +1,65 @@
+"""A schedule that breaks an invariant: saved as plain JSON, replayed exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from labkit.check.invariants import Violation
+from labkit.errors import InvalidInput
+from labkit.scenario import Scenario
+
+FORMAT = "labkit-counterexample/1"
+
+
+class Counterexample(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What to run (`workflow` by name), the taps at which one process after another dies, and what breaks."""
+
+    format: str = FORMAT
+    workflow: str
+    inputs: dict[str, Any]
+    engine: str
+    policy: str
+    provider: str
+    drift: bool = False
+    schedule: list[str]
+    violations: list[Violation]
+
+    @classmethod
+    def of(cls, scenario: Scenario, schedule: list[str], violations: list[Violation]) -> Counterexample:
+        """The counterexample that `schedule` is for `scenario`."""
+        return cls(
+            workflow=scenario.workflow.name,
+            inputs=scenario.inputs,
+            engine=scenario.engine,
+            policy=scenario.policy,
+            provider=scenario.provider,
+            drift=scenario.drift,
+            schedule=schedule,
+            violations=violations,
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the file; return its path."""
+        path = Path(path)
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Counterexample:
+        """Read a saved file; raise InvalidInput when it is not one."""
+        try:
+            found = msgspec.json.decode(Path(path).read_bytes(), type=cls)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                f"{path} is not a counterexample: {error}", next="labkit explore --out FILE writes one"
+            ) from error
+        if found.format != FORMAT or not found.schedule:
+            raise InvalidInput(f"{path}: format {found.format!r} with {len(found.schedule)} crashes, expected {FORMAT}")
+        return found
+
+    def __str__(self) -> str:
+        broken = "; ".join(f"{violation.invariant}: {violation.text}" for violation in self.violations)
+        return f"{self.engine}, {self.policy}, {self.provider}: crash at {', then at '.join(self.schedule)} -> {broken}"

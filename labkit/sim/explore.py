@@ -1,0 +1,211 @@
+"""Every schedule of up to three crashes, on the real SQLite store.
+
+A schedule is an ordered list of taps: the first process dies at the first, its successor at the second, and so on;
+the last successor runs to its end. Lives that start from the same image are the same life, so each image is lived
+once and every schedule that leads to it shares the result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from labkit.check.cells import Cell, CellTable, Observed
+from labkit.check.evidence import step_of
+from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.theory import Crashed, expect
+from labkit.check.windows import windows
+from labkit.errors import InvalidInput
+from labkit.model import Workflow
+from labkit.scenario import AS_DECLARED, Scenario
+from labkit.sim.counterexample import Counterexample
+from labkit.sim.lives import Image, Life, Simulation, first_life
+
+MAX_CRASHES = 3
+Progress = Callable[[int], None]
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """What exploring one scenario found. `recoveries` counts the lives that were really run for the schedules."""
+
+    workflow: str
+    engine: str
+    policy: str
+    provider: str
+    crashes: int
+    schedules: int
+    recoveries: int
+    seconds: float
+    cells: list[Cell]
+    unexpected: int
+    disagreements: list[dict[str, Any]]
+    violations: dict[str, int]
+    ambiguous: int
+    counterexample: Counterexample | None
+
+    @property
+    def ok(self) -> bool:
+        """True when no schedule broke an invariant."""
+        return not self.violations
+
+    @property
+    def verdict(self) -> str:
+        """`invalid`, `unknown` (some effect was left for a person) or `valid`."""
+        return "invalid" if self.violations else "unknown" if self.ambiguous else "valid"
+
+    def __str__(self) -> str:
+        broken = ", ".join(f"{name} ({count}x)" for name, count in self.violations.items()) or "no invariant broken"
+        return (
+            f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {broken}; "
+            f"all {self.schedules:,} schedules of at most {self.crashes} crashes in {self.seconds:.1f} s"
+        )
+
+
+class Branch(NamedTuple):
+    """All schedules that lead to one life, and what was acknowledged or untracked at their crashes."""
+
+    schedules: list[tuple[Crashed, ...]]
+    acknowledged: frozenset[str] = frozenset()
+    untracked: frozenset[str] = frozenset()
+
+
+def explore(
+    workflow: Workflow[Any],
+    *,
+    engine: str = "hybrid",
+    policy: str = "ledger",
+    provider: str = AS_DECLARED,
+    crashes: int = 1,
+    drift: bool = False,
+    progress: Progress | None = None,
+    **inputs: Any,
+) -> Report:
+    """Explore every schedule of one to `crashes` crashes of a workflow; `inputs` are those of its first state.
+
+    Raises InvalidInput for names, inputs or a number of crashes (1 to 3) that do not exist.
+    """
+    scenario = Scenario(
+        workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, drift=drift
+    )
+    return Explorer(scenario, crashes, progress).report()
+
+
+class Explorer:
+    """Walks the tree of schedules of one scenario, depth first."""
+
+    def __init__(self, scenario: Scenario, crashes: int, progress: Progress | None = None) -> None:
+        if crashes not in range(1, MAX_CRASHES + 1):
+            raise InvalidInput(f"crashes={crashes}: expected 1, 2 or 3", safe="nothing was run")
+        self.scenario, self.crashes, self._progress = scenario, crashes, progress
+        self.simulation = Simulation(scenario)
+        self.reference = first_life(self.simulation)
+        self.table = CellTable(scenario.engine, scenario.policy, scenario.provider)
+        self.schedules, self.recoveries, self.ambiguous = 0, 0, 0
+        self.violations: Counter[str] = Counter()
+        self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
+        outside = self.reference.evidence.outside if self.reference.evidence else []
+        capability = self.simulation.world.capability
+        self._capability = {step_of(e.subject): capability(e.target) for e in outside if e.kind == "effect"}
+        self._activities = Counter(step_of(e.subject) for e in outside if e.kind == "activity")
+
+    def report(self) -> Report:
+        """Explore everything and report."""
+        begun = time.perf_counter()
+        self._explore(self.reference, Branch([()]))
+        scenario = self.scenario
+        return Report(
+            workflow=scenario.workflow.name,
+            engine=scenario.engine,
+            policy=scenario.policy,
+            provider=scenario.provider,
+            crashes=self.crashes,
+            schedules=self.schedules,
+            recoveries=self.recoveries,
+            seconds=time.perf_counter() - begun,
+            cells=self.table.finish(),
+            unexpected=self.table.unexpected,
+            disagreements=self.table.disagreements,
+            violations=dict(self.violations),
+            ambiguous=self.ambiguous,
+            counterexample=self._counterexample(),
+        )
+
+    def _explore(self, life: Life, branch: Branch) -> None:
+        depth = len(branch.schedules[0]) + 1
+        for image_index, crashes in _by_image(life).items():
+            image = life.images[image_index]
+            after = Branch(
+                [(*schedule, crash) for schedule in branch.schedules for crash in crashes],
+                branch.acknowledged | _committed(life, image_index),
+                branch.untracked | image.untracked,
+            )
+            successor = self.simulation.live(image, keep_images=depth < self.crashes)
+            self.recoveries += 1
+            self._count(after, *self._judge(successor, image, after))
+            if depth < self.crashes and successor.taps:
+                self._explore(successor, after)
+
+    def _judge(self, life: Life, image: Image, branch: Branch) -> tuple[list[Violation], Observed]:
+        if life.evidence is None or self.reference.evidence is None:
+            return [Violation("every recovery ends", life.error)], Observed(False, False, False, 0, False)
+        judged = Judged(
+            evidence=life.evidence,
+            reference=self.reference.evidence,
+            at_crash=image.status,
+            acknowledged=branch.acknowledged,
+            again=_committed(life, len(life.images)),
+            untracked=branch.untracked,
+            drift=self.scenario.drift,
+        )
+        violations = judge(judged)
+        observed = Observed(
+            duplicated=bool(life.evidence.duplicated()),
+            ambiguous=life.evidence.status == "waiting_for_person",
+            untracked=bool(branch.untracked),
+            activities_repeated=life.evidence.activities_repeated(),
+            lost=any(violation.invariant == "no lost effect" for violation in violations),
+        )
+        return violations, observed
+
+    def _count(self, branch: Branch, violations: list[Violation], observed: Observed) -> None:
+        count = len(branch.schedules)
+        self.schedules += count
+        self.ambiguous += count * observed.ambiguous
+        for name in {violation.invariant for violation in violations}:
+            self.violations[name] += count
+        names = self.scenario
+        for crashes in branch.schedules:
+            expected = expect(crashes, names.engine, names.policy, self._capability, self._activities)
+            self.table.add(crashes[0].window, observed, expected, violations, tuple(str(c.tap) for c in crashes))
+        if violations and (self._broken is None or len(branch.schedules[0]) < len(self._broken[0])):
+            self._broken = branch.schedules[0], violations
+        if self._progress:
+            self._progress(count)
+
+    def _counterexample(self) -> Counterexample | None:
+        if self._broken is None:
+            return None
+        crashes, violations = self._broken
+        return Counterexample.of(self.scenario, [str(crash.tap) for crash in crashes], violations)
+
+
+def _by_image(life: Life) -> dict[int, list[Crashed]]:
+    """The taps of a life as possible crashes, grouped by the image that each leaves."""
+    found: dict[int, list[Crashed]] = {}
+    for tap, window, index in zip(life.taps, windows(life.taps), life.image_of, strict=True):
+        tried = tap.operation == "call" or (tap.operation == "attempt" and tap.phase == "after")
+        found.setdefault(index, []).append(Crashed(tap, window, tried))
+    return found
+
+
+def _committed(life: Life, image_index: int) -> frozenset[str]:
+    """The steps whose commit was acknowledged by the time the image was left."""
+    return frozenset(
+        tap.step
+        for tap, index in zip(life.taps, life.image_of or [0] * len(life.taps), strict=True)
+        if index <= image_index and tap.operation == "commit" and tap.phase == "after"
+    )

@@ -1,0 +1,124 @@
+"""One process's life, recorded: every tap that it passed, and what a successor would find if it died there.
+
+A crash leaves what is durable and nothing else. So instead of killing at each tap in turn, one run keeps an image of
+the lab's database and of the provider at each tap; a successor is then started from each image. No code of the dead
+process runs after the crash, not even its `finally` blocks, just as after SIGKILL.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from labkit.check.evidence import Evidence, gather, untracked
+from labkit.clock import ManualClock
+from labkit.errors import LabError
+from labkit.provider.twin import Image as TwinImage
+from labkit.runner import Runner
+from labkit.scenario import Scenario, drive
+from labkit.store.sqlite import SqliteStore
+from labkit.taps import Tap, TapCounter, listening
+
+NOT_STORED = ("call", "lookup", "compensate")  # taps of a provider, not of a transaction
+
+
+class Image(NamedTuple):
+    """What survives a crash: the lab's database, the provider, and the effects that only the provider knows of."""
+
+    database: bytes
+    world: TwinImage
+    status: str
+    untracked: frozenset[str]
+
+
+class Life(NamedTuple):
+    """What one process did: its taps, for each tap the index of its image, and how it ended."""
+
+    taps: list[Tap]
+    image_of: list[int]
+    images: list[Image]
+    evidence: Evidence | None
+    error: str
+
+
+class Simulation:
+    """A scenario on an in-memory SQLite database and the provider's twin, ready to be lived again from any image."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.store = SqliteStore()
+        self.world = scenario.twin()
+        self.runner: Runner = scenario.runner(self.store, self.world, ManualClock())
+        self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
+
+    def live(self, image: Image, *, keep_images: bool) -> Life:
+        """One process from `image` to its end; with `keep_images`, what survives a crash at each of its taps."""
+        self.store.restore(image.database)
+        self.world.restore(image.world)
+        recorder = _Recorder(self, image) if keep_images else _Taps()
+        error, evidence = "", None
+        with listening(recorder):
+            try:
+                run = drive(self.runner, self.scenario.run_id, self.scenario.inputs)
+                evidence = gather(self.runner, self.scenario.run_id, run)
+            except Exception as failure:  # whatever ends a recovery is a finding, not ours to hide
+                error = f"{type(failure).__name__}: {failure}"
+        return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error)
+
+    def survivors(self, database: bytes) -> Image:
+        """The image of this very moment, with `database` as the last committed state."""
+        tenant, run_id = self.scenario.tenant, self.scenario.run_id
+        rows = self.store.rows("SELECT status FROM runs WHERE run_id=?", run_id)
+        unknown = frozenset(untracked(self.runner.parts, tenant, run_id))
+        return Image(database, self.world.image(), rows[0][0] if rows else "none", unknown)
+
+
+class _Taps:
+    """Listens to taps only."""
+
+    def __init__(self) -> None:
+        self.taps: list[Tap] = []
+        self.image_of: list[int] = []
+        self.images: list[Image] = []
+        self._count = TapCounter()
+
+    def __call__(self, label: str, phase: str) -> None:
+        self.taps.append(self._count(label, phase))
+
+
+class _Recorder(_Taps):
+    """Listens to taps and keeps an image whenever something durable has changed."""
+
+    def __init__(self, simulation: Simulation, begin: Image) -> None:
+        super().__init__()
+        self._simulation = simulation
+        self.images.append(begin)
+        self._outside = len(begin.world.entries)
+
+    def __call__(self, label: str, phase: str) -> None:
+        super().__call__(label, phase)
+        tap, last, simulation = self.taps[-1], self.images[-1], self._simulation
+        committed = phase == "after" and tap.operation not in NOT_STORED
+        outside = len(simulation.world.ledger.image())
+        if committed:
+            self.images.append(simulation.survivors(simulation.store.image()))
+        elif outside != self._outside:  # an open transaction dies with the process: the last image's database stands
+            world = simulation.world.image()
+            self.images.append(last._replace(world=world, untracked=self._unknown(last, phase)))
+        self._outside = outside
+        self.image_of.append(len(self.images) - 1)
+
+    def _unknown(self, last: Image, phase: str) -> frozenset[str]:
+        if phase == "before":  # only activities were added, and a transaction may be open
+            return last.untracked
+        return self._simulation.survivors(last.database).untracked
+
+
+def first_life(simulation: Simulation) -> Life:
+    """The fault-free life of a scenario; raise the workflow's own error when it does not even work without a crash."""
+    life = simulation.live(simulation.begin, keep_images=True)
+    if life.evidence is None:
+        raise LabError(
+            f"workflow {simulation.scenario.workflow.name} fails without any crash: {life.error}",
+            next="make it run first: labkit run",
+        )
+    return life
