@@ -196,7 +196,7 @@ class Workflow(Generic[S]):
     """A named, versioned state machine.
 
     `begin(**inputs)` checks the inputs (raising InvalidInput) and returns the first state; `tenant_of(**inputs)`,
-    when given, names the tenant that they belong to. The first step registered is where a run starts. `schema` is the version of the state's shape.
+    when given, names the tenant that they belong to; `example` are inputs to try it with. The first step registered is where a run starts. `schema` is the version of the state's shape.
     """
 
     def __init__(
@@ -207,13 +207,14 @@ class Workflow(Generic[S]):
         state: type[S],
         begin: Callable[..., S],
         tenant_of: Callable[..., str] | None = None,
+        example: dict[str, Any] | None = None,
         schema: int = 1,
         targets: dict[str, Target] | None = None,
         budgets: Budgets | None = None,
         max_state_bytes: int = 64_000,
     ) -> None:
         self.name, self.version, self.state, self.begin, self.schema = name, version, state, begin, schema
-        self.tenant_of = tenant_of
+        self.tenant_of, self.example = tenant_of, example or {}
         self.targets = targets or {}
         self.budgets = budgets or Budgets()
         self.max_state_bytes = max_state_bytes
@@ -225,10 +226,6 @@ class Workflow(Generic[S]):
             raise InvalidInput(f"workflow {self.name} has two steps named {function.__name__}", next="rename one")
         self.steps[function.__name__] = function
         return function
-
-    def new_budgets(self) -> Budgets:
-        """A fresh copy of the budgets that a run starts with."""
-        return msgspec.structs.replace(self.budgets)
 
     @property
     def first(self) -> str:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from inspect import signature
 from typing import Any
 
+import msgspec
+
 from labkit.clock import Clock, SystemClock
 from labkit.codec import Codec, check_id, decode_plain, encode
 from labkit.context import ARTIFACTS, LiveContext, Parts
@@ -21,6 +23,9 @@ from labkit.provider.protocol import World
 from labkit.store import runs
 from labkit.store.protocol import Store
 from labkit.suspend import Suspend
+
+
+CLAIMABLE = ("running", "waiting_for_timer")
 
 
 def assemble(
@@ -95,7 +100,7 @@ class Runner:
             origin=run_id,
             next_transition=workflow.first,
             input_refs=[f"{name}:{value}"[:200] for name, value in inputs.items()],
-            budgets=workflow.new_budgets(),
+            budgets=msgspec.structs.replace(workflow.budgets),
             checkpoint_schema=workflow.schema,
             created_at=parts.clock.now().isoformat(),
             data=data,
@@ -113,11 +118,12 @@ class Runner:
         Raises UnknownRun, InvalidState, InvalidInput (another workflow or engine), Drift, StaleWrite, EffectUnknown.
         """
         found = self._header(run_id)
-        if found.status not in ("running", "waiting_for_timer"):
+        if found.status in CLAIMABLE:
+            with self.parts.store.transaction("run/claim") as tx:  # one transaction: what is loaded is what was claimed
+                found = runs.claim(tx, self.tenant, run_id, self.owner)
+                ctx = self._load(found, live=True)
+        if found.status not in CLAIMABLE:  # asked again: another owner may have closed it before the claim
             return self.read(run_id)
-        with self.parts.store.transaction("run/claim") as tx:
-            found = runs.claim(tx, self.tenant, run_id, self.owner)
-        ctx = self._load(found, live=True)
         try:
             self._replay_and_go_on(ctx)
         except Suspend as wait:

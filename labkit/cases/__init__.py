@@ -1,1 +1,39 @@
-"""Workflows, one a file. `refund` is the reference."""
+"""Workflows, one a file, and how they are found by name. `refund` is the reference."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from labkit.errors import InvalidInput
+from labkit.model import Workflow
+
+CASES = {"refund": "labkit.cases.refund:refund"}
+
+
+def find_workflow(name: str) -> Workflow[Any]:
+    """The workflow called `name`: one of `CASES`, or `module:attribute` of anybody's code on the Python path.
+
+    Raises InvalidInput when there is no such workflow.
+    """
+    module, _, attribute = CASES.get(name, name).partition(":")
+    if not attribute:
+        near = get_close_matches(name, CASES, 1) or list(CASES)
+        raise InvalidInput(f"there is no workflow {name!r}", next=f"try {near[0]}, or module:attribute of your own")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(f"workflow {name!r} cannot be imported: {error}", next="check module and attribute") from error
+    if not isinstance(found, Workflow):
+        raise InvalidInput(f"{name!r} is a {type(found).__name__}, expected a labkit Workflow")
+    return found
+
+
+def name_of(workflow: Workflow[Any]) -> str | None:
+    """The `module:attribute` under which another process can import this workflow, or None when it is in no module."""
+    module = sys.modules.get(workflow.begin.__module__)
+    if module is None or module.__name__ == "__main__":
+        return None
+    return next((f"{module.__name__}:{key}" for key, value in vars(module).items() if value is workflow), None)

@@ -57,6 +57,7 @@ refund: Workflow[RefundState] = Workflow(
     state=RefundState,
     begin=begin,
     tenant_of=lambda case: record(case)["tenant"],
+    example={"case": 17},
     targets={
         "payments": Target(
             capability="dedup",

@@ -11,6 +11,7 @@ import apsw
 from labkit.errors import InvalidInput
 from labkit.taps import tap
 
+FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 APPLICATION_ID = 0x6C61626B  # "labk": tells a lab database from any other SQLite file
 
 
@@ -25,7 +26,7 @@ class SqliteStore:
             raise InvalidInput(f"synchronous={synchronous!r}: expected FULL, NORMAL or OFF", safe="nothing was opened")
         self.path = str(path)
         try:
-            self._db = apsw.Connection(self.path)
+            self._db = apsw.Connection(self.path, flags=FLAGS)
             self._db.set_busy_timeout(10_000)
             self._claim_file()
             self._db.execute("PRAGMA journal_mode=WAL")

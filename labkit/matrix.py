@@ -1,0 +1,154 @@
+"""The central table: every engine, policy and provider, every crash, and what theory expects of each.
+
+Combinations are explored in as many processes as there are cores; a workflow that no other process can import is
+explored in this one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from itertools import product
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from labkit.cases import find_workflow, name_of
+from labkit.check.cells import COUNTS, Cell
+from labkit.effects.policies import POLICIES
+from labkit.engines import ENGINES
+from labkit.errors import InvalidInput
+from labkit.model import CAPABILITIES, Workflow
+from labkit.scenario import PROVIDERS
+from labkit.sim import Report, explore
+from labkit.sim.counterexample import Counterexample
+
+Combination = tuple[str, str, str]
+Progress = Callable[[int, int], None]
+
+
+class MatrixReport(msgspec.Struct, kw_only=True):
+    """The table. `unexpected` counts schedules in which theory and observation disagree; `seconds` is wall time.
+
+    `counterexamples` holds one for each combination in which an invariant was broken; `recoveries` counts the
+    processes that were really simulated for the `schedules`.
+    """
+
+    workflow: str
+    crashes: int
+    schedules: int
+    seconds: float
+    cells: list[Cell]
+    unexpected: int
+    recoveries: int
+    disagreements: list[dict[str, Any]]
+    counterexamples: list[Counterexample]
+
+
+def matrix(
+    workflow: Workflow[Any],
+    *,
+    engines: tuple[str, ...] = (),
+    policies: tuple[str, ...] = (),
+    providers: tuple[str, ...] = (),
+    crashes: int = 1,
+    inputs: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> MatrixReport:
+    """Explore every combination; names left out mean all (three engines, four policies, three providers).
+
+    `progress(done, of)` is called after each combination. Raises InvalidInput for an unknown name.
+    """
+    combinations = list(
+        product(
+            _known("engine", engines, tuple(ENGINES), tuple(ENGINES)),
+            _known("policy", policies, tuple(POLICIES), tuple(POLICIES)),
+            _known("provider", providers, PROVIDERS, CAPABILITIES),
+        )
+    )
+    begun = time.perf_counter()
+    reports: dict[Combination, Report] = {}
+    for done, (combination, report) in enumerate(_explore_all(workflow, combinations, crashes, inputs), 1):
+        reports[combination] = report
+        if progress:
+            progress(done, len(combinations))
+    ordered = [reports[combination] for combination in combinations]
+    return MatrixReport(
+        workflow=workflow.name,
+        crashes=crashes,
+        schedules=sum(report.schedules for report in ordered),
+        seconds=time.perf_counter() - begun,
+        cells=[cell for report in ordered for cell in report.cells],
+        unexpected=sum(report.unexpected for report in ordered),
+        recoveries=sum(report.recoveries for report in ordered),
+        disagreements=[found for report in ordered for found in report.disagreements][:20],
+        counterexamples=[report.counterexample for report in ordered if report.counterexample],
+    )
+
+
+def _known(kind: str, asked: tuple[str, ...], known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
+    for name in asked:
+        if name not in known:
+            raise InvalidInput(f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run")
+    return tuple(dict.fromkeys(asked)) or default
+
+
+def _explore_all(
+    workflow: Workflow[Any], combinations: list[Combination], crashes: int, inputs: dict[str, Any] | None
+) -> Iterator[tuple[Combination, Report]]:
+    inputs = workflow.example if inputs is None else inputs
+    name = name_of(workflow)
+    cores = min(os.cpu_count() or 1, len(combinations))
+    if name is None or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each
+        for combination in combinations:
+            yield combination, _explore_one(workflow, combination, crashes, inputs)
+        return
+    with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs: dict[Future[bytes], Combination] = {
+            pool.submit(_explore_by_name, name, combination, crashes, inputs): combination for combination in combinations
+        }
+        try:
+            for job in as_completed(jobs):
+                yield jobs[job], msgspec.json.decode(job.result(), type=Report)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _explore_one(workflow: Workflow[Any], combination: Combination, crashes: int, inputs: dict[str, Any]) -> Report:
+    engine, policy, provider = combination
+    return explore(workflow, engine=engine, policy=policy, provider=provider, crashes=crashes, **inputs)
+
+
+def _explore_by_name(name: str, combination: Combination, crashes: int, inputs: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(_explore_one(find_workflow(name), combination, crashes, inputs))
+
+
+def render(report: MatrixReport) -> Table:
+    """The table for a terminal: one line a cell, observed counts, and what theory expected where it differs."""
+    table = Table(
+        title=f"{report.workflow}: {report.schedules:,} schedules of at most {report.crashes} crashes, "
+        f"{report.seconds:.1f} s, {report.unexpected} unexpected",
+        caption="counts are schedules; repeated: activity calls made again; a mark shows where theory expected otherwise",
+    )
+    for column in ("engine", "policy", "provider", "first crash"):
+        table.add_column(column)
+    for column in ("schedules", "duplicated", "lost", "untracked", "ambiguous", "repeated"):
+        table.add_column(column, justify="right")
+    table.add_column("verdict")
+    last: Combination | None = None
+    for cell in report.cells:
+        combination = (cell.engine, cell.policy, cell.provider)
+        names = combination if combination != last else ("", "", "")
+        counts = [_count(getattr(cell, name), cell.expected[name]) for name in COUNTS]
+        table.add_row(*names, cell.window, str(cell.schedules), *counts, cell.verdict)
+        last = combination
+    return table
+
+
+def _count(found: int, expected: int) -> str:
+    shown = str(found) if found else "·"
+    return shown if found == expected else f"{shown} (expected {expected})!"

@@ -1,0 +1,188 @@
+"""Every interleaving of two workers on one run, with at most two preemptions.
+
+The first worker is paused at a tap, as by SIGSTOP past its lease; a second one takes the run over (its claim raises
+the fencing token); later the first wakes up and goes on as if nothing had happened. Workers are threads with their
+own connection to one shared in-memory database, and only one runs at a time. They are switched where no transaction
+is open: SQLite lets one writer in at a time, so a pause inside a transaction is a pause before or after it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from labkit.check.evidence import Evidence, gather
+from labkit.check.invariants import Judged, Violation, judge
+from labkit.clock import ManualClock
+from labkit.errors import LabError, StaleWrite
+from labkit.model import Workflow
+from labkit.provider.twin import Twin
+from labkit.scenario import AS_DECLARED, Scenario, drive
+from labkit.sim.lives import NOT_STORED, Simulation, first_life
+from labkit.store.sqlite import SqliteStore
+from labkit.taps import Tap, TapCounter, listening
+
+_names = itertools.count()
+
+
+class Interleaving(msgspec.Struct, kw_only=True):
+    """One schedule: the first worker is paused after its `first`-th switch point, the second after its `second`-th.
+
+    `second` None lets the second worker run to its end before the first wakes up. `refused` counts stale writes.
+    """
+
+    first: int
+    second: int | None
+    paused_at: str
+    woken_at: str
+    refused: int
+    violations: list[Violation]
+
+
+class InterleaveReport(msgspec.Struct, kw_only=True):
+    """What exploring all interleavings found; `broken` holds those in which an invariant failed."""
+
+    workflow: str
+    engine: str
+    policy: str
+    provider: str
+    interleavings: int
+    refused: int
+    ambiguous: int
+    broken: list[Interleaving]
+
+    @property
+    def ok(self) -> bool:
+        """True when no interleaving broke an invariant."""
+        return not self.broken
+
+
+class _Worker(threading.Thread):
+    """Runs a scenario as one owner, and hands control back at each switch point that it is told to stop at."""
+
+    def __init__(self, scenario: Scenario, path: str, world: Twin, owner: str, pause_after: int | None) -> None:
+        super().__init__(daemon=True)
+        self.store = SqliteStore(path)
+        self.runner = scenario.runner(self.store, world, ManualClock(), owner=owner)
+        self._scenario, self._pause_after = scenario, pause_after
+        self._count = TapCounter()
+        self._may_run, self._stopped = threading.Event(), threading.Event()
+        self.taps: list[Tap] = []
+        self.points: list[Tap] = []
+        self.done, self.refused, self.error = False, 0, ""
+
+    def advance(self) -> None:
+        """Let the worker run until its pause or its end."""
+        self._stopped.clear()
+        self._may_run.set()
+        self._stopped.wait()
+
+    def run(self) -> None:
+        """The worker's life."""
+        self._may_run.wait()
+        try:
+            drive(self.runner, self._scenario.run_id, self._scenario.inputs)
+        except StaleWrite:
+            self.refused += 1
+        except LabError as failure:
+            self.error = f"{type(failure).__name__}: {failure.what}"
+        self.done = True
+        self._stopped.set()
+
+    def heard(self, label: str, phase: str) -> None:
+        """A tap of this worker: stop here when it is the switch point that was asked for."""
+        tap = self._count(label, phase)
+        self.taps.append(tap)
+        if phase == "before" and tap.operation not in NOT_STORED:
+            return
+        self.points.append(tap)
+        if len(self.points) == self._pause_after:
+            self._may_run.clear()
+            self._stopped.set()
+            self._may_run.wait()
+
+
+def interleave(
+    workflow: Workflow[Any],
+    *,
+    engine: str = "hybrid",
+    policy: str = "ledger",
+    provider: str = AS_DECLARED,
+    **inputs: Any,
+) -> InterleaveReport:
+    """Run every interleaving of two workers with at most two preemptions, and judge each."""
+    scenario = Scenario(workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider)
+    reference = first_life(Simulation(scenario)).evidence
+    found: list[Interleaving] = []
+    total = refused = ambiguous = 0
+    for played, evidence in _all(scenario):
+        total += 1
+        refused += played.refused
+        ambiguous += evidence.status == "waiting_for_person"
+        played.violations += judge(Judged(evidence=evidence, reference=reference or evidence))
+        if played.violations:
+            found.append(played)
+    return InterleaveReport(
+        workflow=workflow.name,
+        engine=engine,
+        policy=policy,
+        provider=provider,
+        interleavings=total,
+        refused=refused,
+        ambiguous=ambiguous,
+        broken=found,
+    )
+
+
+def _all(scenario: Scenario) -> Iterator[tuple[Interleaving, Evidence]]:
+    for first in itertools.count(1):
+        for second in itertools.chain([None], itertools.count(1)):
+            workers, evidence = _play(scenario, first, second)
+            if len(workers[0].points) < first:  # the first worker ended before its pause: every pause has been tried
+                return
+            reached = len(workers[1].points)
+            if second is not None and reached < second:
+                break
+            woken = str(workers[1].points[second - 1]) if second else "the end"
+            yield _told(first, second, workers, woken), evidence
+
+
+def _told(first: int, second: int | None, workers: list[_Worker], woken: str) -> Interleaving:
+    broken = [Violation("every recovery ends", worker.error) for worker in workers if worker.error]
+    return Interleaving(
+        first=first,
+        second=second,
+        paused_at=str(workers[0].points[first - 1]),
+        woken_at=woken,
+        refused=sum(worker.refused for worker in workers),
+        violations=broken,
+    )
+
+
+def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Worker], Evidence]:
+    path = f"file:/labkit-{next(_names)}?vfs=memdb"
+    world = scenario.twin()
+    workers = [
+        _Worker(scenario, path, world, "worker-1", first),
+        _Worker(scenario, path, world, "worker-2", second),
+    ]
+    by_thread: dict[int, _Worker] = {}
+
+    def listener(label: str, phase: str) -> None:
+        by_thread[threading.get_ident()].heard(label, phase)
+
+    with listening(listener):
+        for worker in (workers[0], workers[1], workers[0], workers[1]):
+            if not worker.done:
+                if worker.ident is None:
+                    worker.start()
+                    by_thread[worker.ident or 0] = worker
+                worker.advance()
+    evidence = gather(workers[1].runner, scenario.run_id)
+    for worker in workers:
+        worker.store.close()
+    return workers, evidence

@@ -1,0 +1,131 @@
+"""One schedule, told as a story: each process lives until its crash, the last one to its end.
+
+Here the crash is raised at the tap, and at every later tap, so that a dying process can commit nothing more. The
+parity test proves that this leaves the same rows as a real SIGKILL and as the images of `labkit.sim.lives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from labkit.cases import find_workflow
+from labkit.check.evidence import Evidence, gather, untracked
+from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.windows import windows
+from labkit.clock import ManualClock
+from labkit.errors import InvalidInput
+from labkit.runner import Runner
+from labkit.scenario import Scenario, drive
+from labkit.sim.counterexample import Counterexample
+from labkit.sim.lives import Simulation, first_life
+from labkit.store.sqlite import SqliteStore
+from labkit.taps import Crash, Tap, TapCounter, listening
+
+
+class Process(msgspec.Struct, kw_only=True):
+    """One process of a story: the taps that it passed, the tap at which it died (None: it ended), and its error."""
+
+    taps: list[Tap]
+    crashed: Tap | None
+    window: str
+    error: str = ""
+
+
+class Story(msgspec.Struct, kw_only=True):
+    """What happened under one schedule, process by process, and how it was judged."""
+
+    processes: list[Process]
+    evidence: Evidence
+    violations: list[Violation]
+
+
+class Dying:
+    """Listens to taps and dies at `tap`: raises Crash there and at every tap after it."""
+
+    def __init__(self, tap: Tap | None) -> None:
+        self.tap, self.taps, self.dead = tap, [], False
+        self._count = TapCounter()
+        self.taps: list[Tap]
+
+    def __call__(self, label: str, phase: str) -> None:
+        if not self.dead:
+            self.taps.append(self._count(label, phase))
+            self.dead = self.taps[-1] == self.tap
+        if self.dead:
+            raise Crash(str(self.tap))
+
+
+def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
+    """Play `schedule` (taps as text, in order) and judge the end.
+
+    Raises InvalidInput for something that is not a tap, or a tap that its process never reached.
+    """
+    crashes = [Tap.parse(text) for text in schedule]
+    store, world = SqliteStore(), scenario.twin()
+    runner = scenario.runner(store, world, ManualClock())
+    reference = first_life(Simulation(scenario)).evidence
+    processes: list[Process] = []
+    unknown: set[str] = set()
+    for crash in [*crashes, None]:
+        processes.append(_live(runner, scenario, crash))
+        unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id) if crash else set()
+    evidence = gather(runner, scenario.run_id)
+    done = frozenset(tap.step for process in processes[:-1] for tap in process.taps if _acknowledges(tap))
+    judged = Judged(
+        evidence=evidence,
+        reference=reference or evidence,
+        acknowledged=done,
+        again=frozenset(tap.step for tap in processes[-1].taps if _acknowledges(tap)),
+        untracked=frozenset(unknown),
+        drift=scenario.drift,
+    )
+    violations = judge(judged)
+    if processes[-1].error:
+        violations.append(Violation("every recovery ends", processes[-1].error))
+    return Story(processes=processes, evidence=evidence, violations=violations)
+
+
+def replay(counterexample: Counterexample) -> Story:
+    """Play a counterexample again; its workflow is found by name. Raises InvalidInput when that cannot be done."""
+    scenario = Scenario(
+        workflow=find_workflow(counterexample.workflow),
+        inputs=counterexample.inputs,
+        engine=counterexample.engine,
+        policy=counterexample.policy,
+        provider=counterexample.provider,
+        drift=counterexample.drift,
+    )
+    return simulate(scenario, counterexample.schedule)
+
+
+def shrink(schedule: Sequence[str], breaks: Callable[[list[str]], bool]) -> list[str]:
+    """A shortest part of `schedule`, in its order, for which `breaks` still holds; `schedule` itself has to break."""
+    best = list(schedule)
+    smaller = True
+    while smaller and len(best) > 1:
+        shorter = [best[:index] + best[index + 1 :] for index in range(len(best))]
+        smaller = next((kept for kept in shorter if breaks(kept)), None) is not None
+        best = next((kept for kept in shorter if breaks(kept)), best)
+    return best
+
+
+def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> Process:
+    dying, error = Dying(crash), ""
+    with listening(dying):
+        try:
+            drive(runner, scenario.run_id, scenario.inputs)
+        except Crash:
+            pass
+        except Exception as failure:  # whatever ends a recovery is a finding
+            error = f"{type(failure).__name__}: {failure}"
+    if crash and not dying.dead:
+        passed = ", ".join(str(tap) for tap in dying.taps) or "no tap at all"
+        raise InvalidInput(f"the process ended before it reached {crash}; it passed {passed}{error and '; ' + error}")
+    window = windows(dying.taps)[-1] if crash else ""
+    return Process(taps=dying.taps, crashed=crash, window=window, error=error)
+
+
+def _acknowledges(tap: Tap) -> bool:
+    return tap.operation == "commit" and tap.phase == "after"
