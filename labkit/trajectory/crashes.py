@@ -1,0 +1,125 @@
+"""Every single crash of a recorded trajectory: calls made twice, lost or left ambiguous, model calls paid again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from labkit.check.evidence import Evidence, step_of
+from labkit.check.invariants import Judged, judge
+from labkit.scenario import Scenario
+from labkit.sim.lives import Image, Life, Simulation, first_life
+from labkit.trajectory.read import Trajectory
+from labkit.trajectory.workflow import as_workflow, ask_model
+
+MODEL = ask_model.__name__
+
+
+class CallCount(msgspec.Struct):
+    """A call, by the name of its step, and in how many schedules it happened to it."""
+
+    call: str
+    schedules: int
+
+
+class Repeated(msgspec.Struct):
+    """Model calls that were paid again: the most after one crash, and the sum over all schedules."""
+
+    max: int = 0
+    total: int = 0
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One trajectory on one engine under one policy, crashed once at every tap: `schedules` of them.
+
+    `calls` are tool calls, `effects` those that change the world. `duplicated` calls were executed twice, `lost` ones
+    never although the run is completed, `ambiguous` ones wait for a person, `untracked` ones were known to nobody but
+    the provider at the crash. `invariants` counts the schedules that broke each; `verdict` is `invalid` if any did,
+    `unknown` if an effect was left ambiguous, else `valid`.
+    """
+
+    trajectory: str
+    engine: str
+    policy: str
+    provider: str
+    calls: int
+    effects: int
+    schedules: int
+    duplicated: list[CallCount]
+    lost: list[CallCount]
+    ambiguous: list[CallCount]
+    untracked: list[CallCount]
+    model_calls_repeated: Repeated
+    invariants: dict[str, int]
+    verdict: str
+
+
+class Harm(NamedTuple):
+    """What one crash led to: the steps of the calls concerned, model calls paid again, invariants broken."""
+
+    duplicated: set[str]
+    lost: set[str]
+    ambiguous: set[str]
+    untracked: set[str]
+    model_calls: int
+    invariants: set[str]
+
+
+def crash_everywhere(trajectory: Trajectory, effects: set[str], engine: str, policy: str, provider: str) -> Row:
+    """Crash the trajectory at every tap, one tap a schedule, and recover each time in a fresh process."""
+    workflow = as_workflow(trajectory, effects, provider)
+    simulation = Simulation(Scenario(workflow=workflow, inputs={}, engine=engine, policy=policy))
+    reference = first_life(simulation)
+    counts = {name: Counter[str]() for name in ("duplicated", "lost", "ambiguous", "untracked", "invariants")}
+    repeated = Repeated()
+    # Taps between which nothing durable changed leave the same image, so one recovery answers for all of them.
+    for index, schedules in sorted(Counter(reference.image_of).items()):
+        image = reference.images[index]
+        harm = harm_of(simulation.live(image, keep_images=False), image, reference)
+        for name, count in counts.items():
+            count.update(dict.fromkeys(getattr(harm, name), schedules))
+        repeated.max = max(repeated.max, harm.model_calls)
+        repeated.total += harm.model_calls * schedules
+    called = {name: [CallCount(*item) for item in sorted(count.items())] for name, count in counts.items()}
+    broken = dict(sorted(counts["invariants"].items()))
+    return Row(
+        trajectory=trajectory.id,
+        engine=engine,
+        policy=policy,
+        provider=provider,
+        calls=len(trajectory.calls),
+        effects=sum(call.name in effects for call in trajectory.calls),
+        schedules=len(reference.taps),
+        duplicated=called["duplicated"],
+        lost=called["lost"],
+        ambiguous=called["ambiguous"],
+        untracked=called["untracked"],
+        model_calls_repeated=repeated,
+        invariants=broken,
+        verdict="invalid" if broken else "unknown" if called["ambiguous"] else "valid",
+    )
+
+
+def harm_of(life: Life, image: Image, reference: Life) -> Harm:
+    """What a crash that left `image` led to, when `life` recovered from it and `reference` never crashed."""
+    untracked = {step_of(subject) for subject in image.untracked}
+    found, whole = life.evidence, reference.evidence
+    if found is None or whole is None:
+        return Harm(set(), set(), set(), untracked, 0, {"every recovery ends"})
+    lost = whole.executed() - found.executed() if found.status == "completed" else Counter[str]()
+    judged = Judged(evidence=found, reference=whole, at_crash=image.status, untracked=image.untracked)
+    return Harm(
+        duplicated={step_of(subject) for subject in found.duplicated()},
+        lost={step_of(subject) for subject in lost},
+        ambiguous={entry.step for entry in found.effects if entry.status == "ambiguous"},
+        untracked=untracked,
+        model_calls=_model_calls_repeated(found),
+        invariants={violation.invariant for violation in judge(judged)},
+    )
+
+
+def _model_calls_repeated(evidence: Evidence) -> int:
+    calls = [entry.subject for entry in evidence.outside if entry.kind == "activity" and entry.operation == MODEL]
+    return len(calls) - len(set(calls))
