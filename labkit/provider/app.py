@@ -54,17 +54,23 @@ class Worlds:
         """
         if wire.require_name(name) in self._worlds:
             raise InvalidInput(f"world {name!r} is open already", safe="it goes on", next="close it, or use another")
-        folder = (self._root / new.folder).resolve()
-        if not folder.is_relative_to(self._root):
-            raise InvalidInput(f"folder {new.folder!r} is outside the provider's root", next=f"use one in {self._root}")
         twin = Twin(new.targets, capability=new.capability, drift=new.drift, faults=new.faults)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"provider-{name}.jsonl"
+        path = self._folder(new.folder) / f"provider-{name}.jsonl"
         twin.ledger = Ledger(path)
         torn_bytes = len(twin.ledger.torn)
         info = wire.WorldInfo(capabilities=twin.capabilities, drift=new.drift, ledger=str(path), torn_bytes=torn_bytes)
         self._worlds[name] = _World(twin, info)
         return info
+
+    def _folder(self, wanted: str) -> Path:
+        try:
+            folder = (self._root / wanted).resolve()
+            if folder.is_relative_to(self._root):
+                folder.mkdir(parents=True, exist_ok=True)
+                return folder
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"folder {wanted!r} cannot be used: {error}", next="use another") from None
+        raise InvalidInput(f"folder {wanted!r} is outside the provider's root", next=f"use one in {self._root}")
 
     def find(self, name: str) -> _World:
         """The open world called `name`; raise InvalidInput when there is none."""

@@ -36,7 +36,7 @@ class Client:
 
     def __init__(self, url: str, world: str, *, patience: float = PATIENCE) -> None:
         _require_loopback(url)
-        self._base = f"{url.rstrip('/')}/w/{wire.require_name(world)}"
+        self.url, self.world = url.rstrip("/"), wire.require_name(world)
         self._patience = patience
         self._info: wire.WorldInfo | None = None
         self._transport: httpx.HTTPTransport | None = None
@@ -133,7 +133,7 @@ class Client:
         transport = self._connected()
         request = httpx.Request(
             method,
-            _parsed(self._base + path),
+            _parsed(f"{self.url}/w/{self.world}{path}"),
             content=body,
             headers={wire.PID_HEADER: str(self._pid)},
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), patience)},
