@@ -19,7 +19,18 @@ from labkit.model import STATUSES, Run, S, Workflow
 
 SECRET_NAME = re.compile(r"^(.*_)?(api_?key|password|passwd|secret|credentials?|private_key|access_token)$", re.I)
 # Cheap byte probes first: the expression is only run where one of them is found.
-SECRET_PROBES = (b"sk-", b"sk_", b"AKIA", b"ghp_", b"xoxb-", b"PRIVATE KEY", b"assword", b"api_key", b"apikey", b"secret")
+SECRET_PROBES = (
+    b"sk-",
+    b"sk_",
+    b"AKIA",
+    b"ghp_",
+    b"xoxb-",
+    b"PRIVATE KEY",
+    b"assword",
+    b"api_key",
+    b"apikey",
+    b"secret",
+)
 SECRET_VALUE = re.compile(
     rb"\b(sk[-_][A-Za-z0-9_-]{16,}|AKIA[A-Z0-9]{16}|ghp_[A-Za-z0-9]{20,}|xoxb-[A-Za-z0-9-]{20,})"
     rb"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
@@ -66,7 +77,7 @@ def unstorable(value: Any, path: str = "state") -> str:
 
 
 def encode(value: Any, what: str, limit: int = 64_000) -> bytes:
-    """JSON bytes of `value`; raise InvalidState (naming `what` and the path) if it is unfit, secret or over `limit` bytes."""
+    """JSON bytes of `value`; raise InvalidState, naming `what` and the path, if unfit, secret or over `limit` bytes."""
     try:
         body = _encoder.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:

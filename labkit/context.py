@@ -17,7 +17,7 @@ from labkit.effects.policies import Effect, Policy
 from labkit.engines import Engine
 from labkit.errors import EffectRejected, InvalidInput
 from labkit.journal import Journal
-from labkit.model import ActivityCall, ApprovalRef, Decision, Event, Order, Receipt, Run, Workflow
+from labkit.model import ApprovalRef, Decision, Event, Order, Receipt, Run, Workflow
 from labkit.provider.protocol import World
 from labkit.store.protocol import Store, Tx
 from labkit.suspend import Suspend
@@ -62,7 +62,9 @@ class LiveContext:
         """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
         name = function.__name__
         if name == "<lambda>":
-            raise InvalidInput(f"step {self.step}: an activity needs a name", next="write a function instead of a lambda")
+            raise InvalidInput(
+                f"step {self.step}: an activity needs a name", next="write a function instead of a lambda"
+            )
         self._spend(name, cost)
         self._activities += 1
         subject = self._subject(self._activities, name)
@@ -136,7 +138,7 @@ class LiveContext:
     def artifact(self, content: str) -> str:
         """Store `content` once under its SHA-256; return the reference."""
         ref = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-        self.staged.append(lambda tx: tx.execute("INSERT OR IGNORE INTO artifacts VALUES (?,?)", ref, content))
+        self.staged.append(lambda tx: _keep_artifact(tx, ref, content))
         return self._call("artifact", ref, lambda: ref, _plain)
 
     def flush(self, tx: Tx) -> None:
@@ -185,3 +187,5 @@ class LiveContext:
         self.run.budgets.cost_remaining = round(left - cost, 6)
 
 
+def _keep_artifact(tx: Tx, ref: str, content: str) -> None:
+    tx.execute("INSERT OR IGNORE INTO artifacts VALUES (?,?)", ref, content)

@@ -93,7 +93,9 @@ def matrix(
 def _known(kind: str, asked: tuple[str, ...], known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
     for name in asked:
         if name not in known:
-            raise InvalidInput(f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run")
+            raise InvalidInput(
+                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
+            )
     return tuple(dict.fromkeys(asked)) or default
 
 
@@ -109,7 +111,8 @@ def _explore_all(
         return
     with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
         jobs: dict[Future[bytes], Combination] = {
-            pool.submit(_explore_by_name, name, combination, crashes, inputs): combination for combination in combinations
+            pool.submit(_explore_by_name, name, combination, crashes, inputs): combination
+            for combination in combinations
         }
         try:
             for job in as_completed(jobs):
@@ -132,7 +135,7 @@ def render(report: MatrixReport) -> Table:
     table = Table(
         title=f"{report.workflow}: {report.schedules:,} schedules of at most {report.crashes} crashes, "
         f"{report.seconds:.1f} s, {report.unexpected} unexpected",
-        caption="counts are schedules; repeated: activity calls made again; a mark shows where theory expected otherwise",
+        caption="counts are schedules; repeated: activity calls made again; ! marks what theory did not expect",
     )
     for column in ("engine", "policy", "provider", "first crash"):
         table.add_column(column)

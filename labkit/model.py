@@ -196,7 +196,8 @@ class Workflow(Generic[S]):
     """A named, versioned state machine.
 
     `begin(**inputs)` checks the inputs (raising InvalidInput) and returns the first state; `tenant_of(**inputs)`,
-    when given, names the tenant that they belong to; `example` are inputs to try it with. The first step registered is where a run starts. `schema` is the version of the state's shape.
+    when given, names the tenant that they belong to; `example` are inputs to try it with. A run starts at the step
+    registered first. `schema` is the version of the state's shape.
     """
 
     def __init__(
@@ -244,6 +245,6 @@ class Workflow(Generic[S]):
 
     def name_of(self, target: Any) -> str:
         """The registered name of what a step returned as its next step (a step or a name); raise UnknownStep else."""
-        name = target if isinstance(target, str) else getattr(target, "__name__", repr(target))
+        name = target if isinstance(target, str) else getattr(target, "__name__", None) or repr(target)
         self.find(name)
         return name

@@ -24,7 +24,6 @@ from labkit.store import runs
 from labkit.store.protocol import Store
 from labkit.suspend import Suspend
 
-
 CLAIMABLE = ("running", "waiting_for_timer")
 
 
@@ -40,7 +39,9 @@ def assemble(
     """The parts of a runner by name, with their tables made; raise InvalidInput for a name that does not exist."""
     for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
         if name not in known:
-            raise InvalidInput(f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run")
+            raise InvalidInput(
+                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
+            )
     codec = Codec(workflow)
     built = ENGINES[engine](store, codec)
     for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS, built.schema):
@@ -108,7 +109,9 @@ class Runner:
         with parts.store.transaction("run/begin") as tx:
             if tx.rows("SELECT 1 FROM runs WHERE run_id=?", run_id):
                 raise InvalidInput(
-                    f"run id {run_id} is taken", safe="the run with this id is untouched", next="resume it, or choose another id"
+                    f"run id {run_id} is taken",
+                    safe="the run with this id is untouched",
+                    next="resume it, or choose another id",
                 )
             parts.engine.begin(tx, run)
 
@@ -142,7 +145,7 @@ class Runner:
         return ctx.run
 
     def cancel(self, run_id: str, reason: str) -> Run[Any]:
-        """Close an open run as cancelled; its owner, if there is one, can write no more. Raises StaleWrite when closed."""
+        """Close an open run as cancelled; its owner can write no more. Raises StaleWrite when it is closed already."""
         with self.parts.store.transaction("run/claim") as tx:
             found = runs.claim(tx, self.tenant, run_id, self.owner)
         run = self.read(run_id)
@@ -157,7 +160,8 @@ class Runner:
         expected = (self.parts.workflow.name, self.parts.engine.name)
         if (found.workflow_id, found.engine) != expected:
             raise InvalidInput(
-                f"run {run_id} belongs to workflow {found.workflow_id} on engine {found.engine}, not {' on '.join(expected)}",
+                f"run {run_id} belongs to workflow {found.workflow_id} on engine {found.engine}, "
+                f"not {' on '.join(expected)}",
                 safe="the run is untouched",
                 next=f"use --engine {found.engine} with workflow {found.workflow_id}",
             )
@@ -175,7 +179,11 @@ class Runner:
                 return
             closed = ctx.journal.closed()
             if closed:
-                ctx.run.status, ctx.run.reason, ctx.run.next_transition = closed.name, decode_plain(closed.payload), None
+                ctx.run.status, ctx.run.reason, ctx.run.next_transition = (
+                    closed.name,
+                    decode_plain(closed.payload),
+                    None,
+                )
                 return
             self._step(ctx, ctx.run.next_transition or CLOSE)
 
@@ -204,5 +212,7 @@ class Runner:
         except EffectRejected as refused:
             ctx.run.status, ctx.run.reason, ctx.run.next_transition = "failed", refused.what, None
             with self.parts.store.transaction("run/close") as tx:
-                self.parts.engine.commit(tx, ctx.run, Event(0, "closed", "run", "failed", encode(refused.what, "reason")))
+                self.parts.engine.commit(
+                    tx, ctx.run, Event(0, "closed", "run", "failed", encode(refused.what, "reason"))
+                )
             return False

@@ -1,4 +1,4 @@
-"""One way to run a workflow: which inputs, engine, policy and provider. The simulator, the bench and the notebooks share it."""
+"""One way to run a workflow: which inputs, engine, policy and provider. Simulator, bench and notebooks share it."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ LAYERS = (
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
     ("context", "runner", "scenario", "check"),
-    ("sim", "bench", "stacks"),
-    ("widgets", "grading", "lab", "doctor", "cli", "__init__", "__main__"),
+    ("sim", "bench", "stacks", "trajectory"),
+    ("matrix", "perf", "timeline"),
+    ("widgets", "grading", "lab", "doctor", "demo", "cli", "__init__", "__main__"),
 )
 ENGINES_AVOID = ("labkit.effects", "labkit.sim", "labkit.bench")
 STACKS_TAKE = ("labkit.stacks.base", "labkit.cases")

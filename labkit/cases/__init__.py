@@ -25,7 +25,9 @@ def find_workflow(name: str) -> Workflow[Any]:
     try:
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"workflow {name!r} cannot be imported: {error}", next="check module and attribute") from error
+        raise InvalidInput(
+            f"workflow {name!r} cannot be imported: {error}", next="check module and attribute"
+        ) from error
     if not isinstance(found, Workflow):
         raise InvalidInput(f"{name!r} is a {type(found).__name__}, expected a labkit Workflow")
     return found

@@ -92,7 +92,9 @@ def assess_policy(call: ActivityCall, case: Case) -> Verdict:
     """Model call: is the refund within policy? The limit is 500 units of the case's currency."""
     within = case.amount <= 500
     wording = "looks fine" if call.drift and call.number > 1 else "is within the limit"
-    return Verdict(within_policy=within, why=f"{case.reason}: {case.amount} {wording if within else 'is over the limit'}")
+    return Verdict(
+        within_policy=within, why=f"{case.reason}: {case.amount} {wording if within else 'is over the limit'}"
+    )
 
 
 def write_draft(call: ActivityCall, case: Case, verdict: Verdict) -> Draft:

@@ -1,4 +1,4 @@
-"""The rows of the central table: engine x policy x provider x window of the first crash, counted schedule by schedule."""
+"""The rows of the central table: engine x policy x provider x window of the first crash, counted by schedule."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ class CellTable:
     """Counts schedules of one engine, policy and provider into one cell a window."""
 
     def __init__(self, engine: str, policy: str, provider: str) -> None:
-        names = {"engine": engine, "policy": policy, "provider": provider}
-        self._cells = {window: Cell(window=window, **names) for window in WINDOWS}
+        self._cells = {
+            window: Cell(engine=engine, policy=policy, provider=provider, window=window) for window in WINDOWS
+        }
         self._broken: dict[str, Counter[str]] = {window: Counter() for window in WINDOWS}
         self.unexpected = 0
         self.disagreements: list[dict[str, Any]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -48,10 +49,8 @@ def gather(runner: Runner, run_id: str, run: Run[Any] | None = None) -> Evidence
     """Read the evidence about a run; `run` spares reading it when the caller has just recovered it."""
     parts = runner.parts
     if run is None:
-        try:
+        with suppress(UnknownRun):
             run = runner.read(run_id)
-        except UnknownRun:
-            pass
     return Evidence(
         run=run,
         effects=ledger.entries(parts.store, run_id) if parts.policy.tracks else [],
@@ -61,7 +60,7 @@ def gather(runner: Runner, run_id: str, run: Run[Any] | None = None) -> Evidence
 
 
 def untracked(parts: Parts, tenant: str, run_id: str) -> set[str]:
-    """Subjects of executed effects that our own database knows nothing about: no ledger row, no event, no finished step."""
+    """Subjects of executed effects that our database knows nothing about: no ledger row, event or finished step."""
     executed = {entry.subject for entry in parts.world.entries() if entry.kind == "effect"}
     if not executed:
         return set()

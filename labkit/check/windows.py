@@ -10,7 +10,15 @@ from collections.abc import Iterable
 
 from labkit.taps import Tap
 
-WINDOWS = ("W1", "W2", "W3", "W4", "W5", "between")
+MEANING = {
+    "W1": "before the intent is committed",
+    "W2": "intent committed, not yet called",
+    "W3": "executed at the provider, reply lost",
+    "W4": "reply received, result not yet committed",
+    "W5": "result committed",
+    "between": "no effect at hand",
+}
+WINDOWS = tuple(MEANING)
 INTENT = ("intent", "attempt", "cleared")
 PROVIDER_CALLS = ("call", "lookup")
 

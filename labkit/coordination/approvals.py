@@ -62,7 +62,7 @@ def of_run(source: Store | Tx, run_id: str) -> list[Approval]:
 
 
 def decide(store: Store, tenant: str, request_id: str, decision: Decision) -> None:
-    """Write a person's decision and let the run go on; raise InvalidInput when unknown, decided already or malformed."""
+    """Write a person's decision and let the run go on; raise InvalidInput if unknown, decided already or malformed."""
     if decision.verdict not in VERDICTS or (decision.changes and decision.verdict != "edited"):
         raise InvalidInput(
             f"approval {request_id}: verdict {decision.verdict!r} with changes {decision.changes}; "

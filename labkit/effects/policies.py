@@ -57,7 +57,7 @@ class Policy(Protocol):
     tracks: bool  # does our own database know about an effect before it is tried?
 
     def perform(self, fx: Effect) -> Receipt:
-        """Perform the effect or find that it was performed; a refusal comes back as a receipt with status `rejected`."""
+        """Perform the effect, or find that it was performed; a refusal is a receipt with status `rejected`."""
         ...
 
     def drain(self, fx_of: Callable[[Entry], Effect], store: Store, run: Run[Any]) -> None:
@@ -114,7 +114,10 @@ class Ledger:
             return deliver(fx, entry)
         ledger.check_request(entry, fx.order)
         receipt = deliver(fx, entry)
-        if fx.record and entry.status in ("confirmed", "rejected"):  # settled by a person or another run: only record it
+        if fx.record and entry.status in (
+            "confirmed",
+            "rejected",
+        ):  # settled by a person or another run: only record it
             with fx.store.transaction(f"{fx.step}/record") as tx:
                 fx.settle(tx, receipt)
         return receipt

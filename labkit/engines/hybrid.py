@@ -27,7 +27,7 @@ class HybridEngine:
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS base_snapshots (
       run_id TEXT NOT NULL, state_version INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run_id, state_version)
-    ) WITHOUT ROWID;
+    );
     """
 
     def __init__(self, store: Store, codec: Codec[Any], *, every: int = 4) -> None:

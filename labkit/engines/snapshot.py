@@ -24,7 +24,7 @@ class SnapshotEngine:
     CREATE TABLE IF NOT EXISTS snapshots (
       run_id TEXT NOT NULL, state_version INTEGER NOT NULL, step TEXT NOT NULL, next TEXT NOT NULL, body BLOB NOT NULL,
       PRIMARY KEY (run_id, state_version)
-    ) WITHOUT ROWID;
+    );
     """
 
     def __init__(self, store: Store, codec: Codec[Any]) -> None:
@@ -37,9 +37,7 @@ class SnapshotEngine:
 
     def load(self, run_id: str) -> tuple[Run[Any], list[Event]]:
         """The newest snapshot; there is never a tail to replay."""
-        rows = self.store.rows(
-            "SELECT body FROM snapshots WHERE run_id=? ORDER BY state_version DESC LIMIT 1", run_id
-        )
+        rows = self.store.rows("SELECT body FROM snapshots WHERE run_id=? ORDER BY state_version DESC LIMIT 1", run_id)
         if not rows:
             raise InvalidState(f"run {run_id} has no snapshot", safe="nothing was run", next="labkit history")
         return self.codec.decode(rows[0][0]), []

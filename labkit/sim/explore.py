@@ -88,9 +88,7 @@ def explore(
 
     Raises InvalidInput for names, inputs or a number of crashes (1 to 3) that do not exist.
     """
-    scenario = Scenario(
-        workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, drift=drift
-    )
+    scenario = Scenario(workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, drift=drift)
     return Explorer(scenario, crashes, progress).report()
 
 

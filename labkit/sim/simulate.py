@@ -45,9 +45,9 @@ class Dying:
     """Listens to taps and dies at `tap`: raises Crash there and at every tap after it."""
 
     def __init__(self, tap: Tap | None) -> None:
-        self.tap, self.taps, self.dead = tap, [], False
+        self.tap, self.dead = tap, False
+        self.taps: list[Tap] = []
         self._count = TapCounter()
-        self.taps: list[Tap]
 
     def __call__(self, label: str, phase: str) -> None:
         if not self.dead:

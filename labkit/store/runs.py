@@ -73,7 +73,7 @@ def listing(store: Store, tenant_id: str) -> list[Header]:
 
 
 def claim(tx: Tx, tenant_id: str, run_id: str, owner: str) -> Header:
-    """Make `owner` the owner of the run; return the header with its new fencing token: older owners can write no more."""
+    """Make `owner` the owner; return the header with its new fencing token: older owners can write no more."""
     tx.execute("UPDATE runs SET fence=fence+1, owner=? WHERE run_id=? AND tenant_id=?", owner, run_id, tenant_id)
     return header(tx, tenant_id, run_id)
 
@@ -86,7 +86,7 @@ def advance(tx: Tx, run: Run[Any], status: str | None = None, reason: str | None
     run.status, run.reason = status or run.status, run.reason if reason is None else reason
     changed = tx.execute(
         "UPDATE runs SET state_version=state_version+1, status=?, reason=? WHERE run_id=? AND tenant_id=?"
-        " AND state_version=? AND fence=? AND status NOT IN ('completed','cancelled','failed')",
+        " AND state_version=? AND fence=? AND status<>'completed' AND status<>'cancelled' AND status<>'failed'",
         *(run.status, run.reason, run.run_id, run.tenant_id, run.state_version, run.fence),
     )
     if changed == 0:
@@ -124,7 +124,7 @@ def lost(tx: Tx, run: Run[Any]) -> StaleWrite:
 def fork(tx: Tx, run_id: str, new_id: str, state_version: int) -> None:
     """Write a header for `new_id`: a running copy of `run_id` as it was at `state_version`."""
     tx.execute(
-        "INSERT INTO runs SELECT ?, tenant_id, workflow_id, workflow_version, engine, 'running', '', ?, 0, '', created_at"
-        " FROM runs WHERE run_id=?",
+        "INSERT INTO runs SELECT ?, tenant_id, workflow_id, workflow_version, engine, 'running', '', ?, 0, '',"
+        " created_at FROM runs WHERE run_id=?",
         *(new_id, state_version, run_id),
     )
