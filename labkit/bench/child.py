@@ -1,0 +1,52 @@
+"""The process that is killed: `python -m labkit.bench.child JOB`, with the job as JSON.
+
+It does what a new process does after a crash: look what is there, begin the run or resume it, and go on to the end.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+
+import msgspec
+
+from labkit.bench.job import Job, killed_by_provider
+from labkit.bench.trace import Found, Tracer
+from labkit.check.evidence import untracked
+from labkit.errors import UnknownRun
+from labkit.runner import Runner
+from labkit.scenario import drive
+from labkit.store import runs
+from labkit.store.sqlite import SqliteStore
+from labkit.taps import Tap, listening
+
+
+def perform(job: Job) -> None:
+    """Run `job` in this process to its end, or until its tap kills this process. Raises what the workflow raises."""
+    faulthandler.dump_traceback_later(job.patience, exit=True)
+    scenario = job.scenario()
+    world = job.client()
+    runner = scenario.runner(SqliteStore(job.database), world, job.new_clock())
+    deadly = Tap.parse(job.tap) if job.tap else None
+    if deadly and killed_by_provider(deadly):
+        world.arm(deadly)
+        deadly = None
+    with listening(Tracer(job.trace, look(runner, job.run_id), deadly)):
+        drive(runner, job.run_id, job.inputs)
+
+
+def look(runner: Runner, run_id: str) -> Found:
+    """What the dead process left behind, before anything is changed."""
+    parts = runner.parts
+    try:
+        status = runs.header(parts.store, runner.tenant, run_id).status
+    except UnknownRun:
+        status = "none"
+    return Found(status, sorted(untracked(parts, runner.tenant, run_id)))
+
+
+if __name__ == "__main__":
+    perform(msgspec.json.decode(sys.argv[1], type=Job))
+    sys.stdout.flush()
+    os._exit(0)  # like a killed child, a finished one tidies nothing up

@@ -1,0 +1,89 @@
+"""What one real process is to do, as plain data: it travels to the child as one line of JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from labkit.cases import find_workflow, name_of
+from labkit.clock import Clock, ManualClock, SystemClock
+from labkit.errors import InvalidInput
+from labkit.model import Workflow
+from labkit.provider.client import Client
+from labkit.scenario import Scenario
+from labkit.taps import Tap
+
+PATIENCE = 60.0
+"""Seconds after which a child that has not ended gives up, with a traceback of where it stood."""
+
+
+class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One process: a scenario whose workflow is named `module:attribute`, the files it works on, and where it dies.
+
+    `number` counts the processes of a folder from 1; `tap` is empty when the process is to live; `clock` is the ISO
+    8601 time at which its clock stands still, empty for the machine's clock; `patience` is in seconds.
+    """
+
+    workflow: str
+    inputs: dict[str, Any]
+    engine: str
+    policy: str
+    provider: str
+    drift: bool
+    run_id: str
+    folder: str
+    database: str
+    number: int
+    url: str
+    world: str
+    tap: str = ""
+    clock: str = ""
+    patience: float = PATIENCE
+
+    @classmethod
+    def of(cls, scenario: Scenario, **rest: Any) -> Job:
+        """The job of `scenario`; `rest` are the fields that a scenario does not have."""
+        same = {name: getattr(scenario, name) for name in Scenario.__struct_fields__ if name != "workflow"}
+        return cls(workflow=spec_of(scenario.workflow), **same, **rest)
+
+    def scenario(self) -> Scenario:
+        """The scenario, built anew in this process; raise InvalidInput when its workflow cannot be imported."""
+        same = {name: getattr(self, name) for name in Scenario.__struct_fields__ if name != "workflow"}
+        return Scenario(workflow=find_workflow(self.workflow), **same)
+
+    def client(self) -> Client:
+        """The provider's world, not yet connected."""
+        return Client(self.url, self.world)
+
+    def new_clock(self) -> Clock:
+        """The clock that the process goes by."""
+        return ManualClock(self.clock) if self.clock else SystemClock()
+
+    @property
+    def trace(self) -> Path:
+        """The file that holds the taps that the process passed."""
+        return Path(self.folder) / f"taps-{self.number}.txt"
+
+    @property
+    def output(self) -> Path:
+        """The file that holds what the process printed, its last error included."""
+        return Path(self.folder) / f"output-{self.number}.txt"
+
+
+def killed_by_provider(tap: Tap) -> bool:
+    """True when the provider kills its caller at this tap (W2 and W3), not the caller itself."""
+    return tap.operation == "call" and tap.phase in ("before", "executed")
+
+
+def spec_of(workflow: Workflow[Any]) -> str:
+    """`module:attribute` under which another process finds `workflow`; raise InvalidInput when there is none."""
+    spec = name_of(workflow)
+    if spec is None:
+        raise InvalidInput(
+            f"workflow {workflow.name} has no name that a new process could import it by",
+            safe="nothing was run",
+            next="put the workflow into a file of its own, as a variable at the top level, and import it from there",
+        )
+    return spec

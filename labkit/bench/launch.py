@@ -1,0 +1,135 @@
+"""Start real processes, one at a time, and say how each ended. Two ways: a new interpreter, or a fork of a zygote."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, Self
+
+import msgspec
+
+from labkit.bench.job import Job
+from labkit.bench.trace import Found, read_trace
+from labkit.errors import InvalidInput, LabError
+from labkit.taps import Tap
+
+MODES = ("zygote", "plain")
+DEFAULT_MODE = "zygote" if sys.platform == "linux" else "plain"  # forking a process with frameworks is unsafe elsewhere
+KILLED = -signal.SIGKILL if os.name == "posix" else signal.SIGTERM
+"""Exit status of a process that was killed: minus the signal's number, or what TerminateProcess was given."""
+TAIL = 4000
+
+
+class Ended(msgspec.Struct, kw_only=True, frozen=True):
+    """How a process ended: exit `status` (negative: the signal), the taps that it `passed`, what it `found`, `output`.
+
+    `tap` is where it was to die, None when it was to live. `output` is the end of what it printed.
+    """
+
+    status: int
+    passed: list[Tap]
+    found: Found
+    output: str
+    tap: Tap | None = None
+
+    @property
+    def reached(self) -> bool:
+        """True when it was killed, and at its tap."""
+        return self.tap is not None and self.status == KILLED and self.passed[-1:] == [self.tap]
+
+    @property
+    def failed(self) -> bool:
+        """True when it neither died where it was to die nor came to its end."""
+        return not self.reached and self.status != 0
+
+
+class Launcher(Protocol):
+    """Runs one process after another."""
+
+    def run(self, job: Job) -> Ended:
+        """Run `job` in a process of its own and wait for its end."""
+        ...
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        ...
+
+
+class Plain:
+    """A new Python interpreter for each process: slow, on every platform, and nothing is shared."""
+
+    def run(self, job: Job) -> Ended:
+        """Run `job` in a process of its own and wait for its end."""
+        command = [sys.executable, "-m", "labkit.bench.child", msgspec.json.encode(job).decode()]
+        with job.output.open("wb") as output:
+            started = _start(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            return ended(job, started.wait())
+
+    def close(self) -> None:
+        """Nothing is left behind."""
+
+
+class Zygote:
+    """A process that has imported everything and forks a child for each job; see `labkit.bench.zygote`."""
+
+    def __init__(self, workflow: str) -> None:
+        if not hasattr(os, "fork"):
+            raise InvalidInput("mode 'zygote' needs fork", safe="nothing was run", next="use mode plain")
+        command = [sys.executable, "-m", "labkit.bench.zygote", workflow]
+        self._process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
+
+    def run(self, job: Job) -> Ended:
+        """Run `job` in a fork of the zygote and wait for its end; raise LabError when the zygote is gone."""
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests and answers
+        with suppress(BrokenPipeError):  # then no answer comes either
+            requests.write(msgspec.json.encode(job) + b"\n")
+            requests.flush()
+        line = answers.readline()
+        if not line:
+            raise LabError(
+                f"the zygote {self._process.pid} ended with status {self._process.wait()}",
+                safe="trials that were finished stand",
+                next="read what it printed; try mode plain",
+            )
+        return ended(job, msgspec.json.decode(line, type=int))
+
+    def close(self) -> None:
+        """End the zygote, which waits for its child."""
+        with self._process:
+            assert self._process.stdin
+            self._process.stdin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def launcher(mode: str, workflow: str) -> Launcher:
+    """The launcher of this `mode` for `workflow` (`module:attribute`); raise InvalidInput for another mode."""
+    if mode not in MODES:
+        raise InvalidInput(f"there is no mode {mode!r}: expected one of {', '.join(MODES)}", safe="nothing was run")
+    return Zygote(workflow) if mode == "zygote" else Plain()
+
+
+def ended(job: Job, status: int) -> Ended:
+    """What the files of a process that ended with `status` say."""
+    trace = read_trace(job.trace)
+    tap = Tap.parse(job.tap) if job.tap else None
+    passed = trace.passed
+    if tap and status == KILLED and tap.phase == "executed" and passed[-1:] and passed[-1][:2] == (tap.label, "before"):
+        passed.append(tap)  # only the provider knows that it came so far
+    output = job.output.read_bytes()[-TAIL:].decode("utf-8", "replace")
+    return Ended(status=status, passed=passed, found=trace.found or Found(), output=output, tap=tap)
+
+
+def _start(command: list[str], **streams: object) -> subprocess.Popen[bytes]:
+    # the child finds the modules that its parent finds; Ctrl-C goes to the parent alone, which ends its children
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    return subprocess.Popen(command, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload]

@@ -1,0 +1,78 @@
+"""One trial: a process dies at a tap, the next resumes, possibly dies too, and the last one runs to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from labkit.bench.job import PATIENCE, Job
+from labkit.bench.launch import Ended, Launcher
+from labkit.check.evidence import Evidence, gather
+from labkit.clock import ManualClock
+from labkit.provider.client import Client
+from labkit.scenario import Scenario
+from labkit.store.sqlite import SqliteStore
+from labkit.taps import Tap
+
+STANDING = ManualClock().now().isoformat()
+"""The time of every trial: results can be compared only when time is the same."""
+
+
+class Trial(msgspec.Struct, kw_only=True):
+    """How the processes of a trial ended, in order; `evidence` is None unless each did what it was to do."""
+
+    lives: list[Ended]
+    evidence: Evidence | None = None
+
+
+class Site(msgspec.Struct, kw_only=True, frozen=True):
+    """Where trials run: how processes are started, the provider's address, the folder that is the provider's root."""
+
+    launcher: Launcher
+    url: str
+    root: Path
+    patience: float = PATIENCE
+
+    def trial(self, scenario: Scenario, name: str, schedule: Sequence[Tap]) -> Trial:
+        """Let one process after another die at the taps of `schedule`, the last one live, and read what is left.
+
+        Works in the new folder `name` below `root`, on a new world of that name.
+        """
+        with self.world(scenario, name) as client:
+            lives = self.live(scenario, name, schedule)
+            if len(lives) <= len(schedule) or lives[-1].failed:
+                return Trial(lives=lives)
+            with closing(SqliteStore(self.root / name / "lab.db")) as store:
+                runner = scenario.runner(store, client, ManualClock(STANDING))
+                return Trial(lives=lives, evidence=gather(runner, scenario.run_id))
+
+    def live(self, scenario: Scenario, name: str, schedule: Sequence[Tap]) -> list[Ended]:
+        """The processes of a trial: one for each tap and one that lives, or fewer when one missed its tap."""
+        lives: list[Ended] = []
+        for tap in (*schedule, None):
+            lives.append(self.launcher.run(self.job(scenario, name, len(lives) + 1, tap)))
+            if not lives[-1].reached:
+                break
+        return lives
+
+    def job(self, scenario: Scenario, name: str, number: int, tap: Tap | None) -> Job:
+        """The job of one process of a trial."""
+        folder = self.root / name
+        files: dict[str, Any] = {"folder": str(folder), "database": str(folder / "lab.db"), "number": number}
+        outside = {"url": self.url, "world": folder.name}
+        return Job.of(scenario, **files, **outside, tap=str(tap or ""), clock=STANDING, patience=self.patience)
+
+    @contextmanager
+    def world(self, scenario: Scenario, name: str) -> Iterator[Client]:
+        """A new folder and a new world for one trial; the world is closed afterwards, the files stay."""
+        (self.root / name).mkdir(parents=True)
+        with closing(Client(self.url, Path(name).name)) as client:
+            client.create(scenario.workflow.targets, capability=scenario.capability, drift=scenario.drift, folder=name)
+            try:
+                yield client
+            finally:
+                client.close_world()

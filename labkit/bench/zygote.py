@@ -1,0 +1,64 @@
+"""A process that has imported everything once and forks a child for each job: `python -m labkit.bench.zygote WORKFLOW`.
+
+It reads one job a line on its standard input, and answers each with the exit status of its child. Only imports are
+shared: it opens no file, no connection and no thread, so that what a child knows it has read itself. It ends when its
+standard input does, that is with its parent, however that ended.
+"""
+
+from __future__ import annotations
+
+import encodings.idna  # noqa: F401 - what httpx imports only when it is used, as httpcore below
+import gc
+import os
+import sys
+import traceback
+from typing import NoReturn
+
+import httpcore  # noqa: F401
+import msgspec
+
+from labkit.bench.child import perform
+from labkit.bench.job import Job
+from labkit.cases import find_workflow, service_desk
+
+
+def main() -> None:
+    """Serve jobs until standard input ends."""
+    find_workflow(sys.argv[1])
+    service_desk.records()  # a table that never changes: as good as imported
+    gc.collect()
+    gc.freeze()  # or the first collection in each child copies every page
+    jobs = msgspec.json.Decoder(Job)
+    for line in sys.stdin.buffer:
+        job = jobs.decode(line)
+        child = os.fork()
+        if child == 0:
+            _be_a_child(job)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.stdout.buffer.write(msgspec.json.encode(status) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _be_a_child(job: Job) -> NoReturn:
+    status = 1
+    try:
+        _redirect(job)
+        perform(job)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def _redirect(job: Job) -> None:
+    """Give this child streams of its own; the zygote's belong to the zygote."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(job.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    for given, stream in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(given, stream)
+
+
+if __name__ == "__main__":
+    main()
