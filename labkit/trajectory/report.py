@@ -30,7 +30,8 @@ Progress = Callable[[int, int], None]
 
 class Report(msgspec.Struct, kw_only=True):
     """How many `trajectories`, tool `calls`, and `effects` among these were read (`effects_failed`: answered with an
-    error in the recording), how many `schedules` were explored, and one row for each trajectory, engine and policy.
+    error in the recording), how many `schedules` were explored, how often each of the `tools` was called, which
+    effects were `never_called`, and one row for each trajectory, engine and policy.
     """
 
     trajectories: int
@@ -38,6 +39,8 @@ class Report(msgspec.Struct, kw_only=True):
     effects: int
     effects_failed: int
     schedules: int
+    tools: dict[str, int]
+    never_called: list[str]
     rows: list[Row]
 
 
@@ -56,7 +59,8 @@ def analyse(
     InvalidInput for a file that does not fit, a name that does not exist, or when no effect is named.
     """
     trajectories = read_all(paths)
-    chosen = check_effects(trajectories, effects)
+    tools = Counter(call.name for trajectory in trajectories for call in trajectory.calls)
+    chosen, never_called = check_effects(tools, effects)
     pairs = list(product(dict.fromkeys(engines) or ENGINES, dict.fromkeys(policies) or POLICIES))
     check(trajectories, chosen, pairs, provider)
     rows: list[Row] = []
@@ -71,6 +75,8 @@ def analyse(
         effects=sum(call.name in chosen for call in calls),
         effects_failed=sum(call.name in chosen and call.failed for call in calls),
         schedules=sum(row.schedules for row in rows),
+        tools=dict(sorted(tools.items())),
+        never_called=never_called,
         rows=rows,
     )
 
@@ -83,17 +89,18 @@ def read_all(paths: Sequence[str | Path]) -> list[Trajectory]:
     return [msgspec.structs.replace(found, id=f"{path}:{found.id}") for path in named for found in read(path)]
 
 
-def check_effects(trajectories: list[Trajectory], effects: Iterable[str]) -> set[str]:
-    """The effects as a set; raise InvalidInput, listing the tools called, when one is unknown or none is named."""
-    tools = Counter(call.name for trajectory in trajectories for call in trajectory.calls)
+def check_effects(tools: dict[str, int], effects: Iterable[str]) -> tuple[set[str], list[str]]:
+    """The effects as a set, and those among them that no run called (`tools`: calls by name).
+
+    Raises InvalidInput, listing the tools that were called, when no effect is named or none of them was called.
+    """
     chosen = set(effects)
-    unknown = sorted(chosen - set(tools))
-    if chosen and not unknown:
-        return chosen
-    listed = ", ".join(f"{name} ({count})" for name, count in sorted(tools.items())) or "none"
-    what = f"no call of {', '.join(map(repr, unknown))} was recorded" if unknown else "no effect was named"
+    never_called = sorted(chosen - set(tools))
+    if len(never_called) < len(chosen):
+        return chosen, never_called
+    what = f"no call of {' or '.join(map(repr, never_called))} was recorded" if chosen else "no effect was named"
     raise InvalidInput(
-        f"{what}; tools called, with counts: {listed}",
+        f"{what}; tools called: {_listed(tools)}",
         safe="nothing was run",
         next="name each tool that changes the world (books, pays, sends, deletes) by --effect NAME; leave out those "
         "that only read, or that do no harm when repeated",
@@ -118,7 +125,7 @@ def render(report: Report) -> RenderableType:
     for name in ("schedules", *HARMS, "model"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.caption = "effect calls to which some crash did this; model: calls paid again in all schedules"
+    table.caption = "effect calls that some crash did this to; model: calls paid again"
     for engine, policy in dict.fromkeys((row.engine, row.policy) for row in report.rows):
         rows = [row for row in report.rows if (row.engine, row.policy) == (engine, policy)]
         harmed = [str(len(_calls(rows, harm))) for harm in HARMS]
@@ -130,7 +137,10 @@ def render(report: Report) -> RenderableType:
 
 
 def sentences(report: Report) -> list[str]:
-    """Two sentences: which calls a crash repeats or loses; what it leaves to a person, and what it costs."""
+    """Two sentences: which calls a crash repeats or loses; what it leaves to a person, and what it costs.
+
+    A third one warns of effects that no run called: the name may be mistyped, and a call go unwatched.
+    """
     twice, lost, doubt = (_by_policy(report, harm) for harm in ("duplicated", "lost", "ambiguous"))
     safe = [policy for policy in dict.fromkeys(row.policy for row in report.rows) if policy not in twice]
     first = f"No single crash repeats any of the {report.effects} effect calls"
@@ -146,7 +156,14 @@ def sentences(report: Report) -> list[str]:
     most = max(row.model_calls_repeated.max for row in report.rows)
     paid = sum(row.model_calls_repeated.total for row in report.rows)
     second += f"; it makes at most {most} model call{'' if most == 1 else 's'} be paid again, "
-    return [first, f"{second}{paid:,} in all {report.schedules:,} schedules."]
+    said = [first, f"{second}{paid:,} in all {report.schedules:,} schedules."]
+    if report.never_called:
+        said.append(f"Never called: {_and(report.never_called)}; tools called: {_listed(report.tools)}.")
+    return said
+
+
+def _listed(tools: dict[str, int]) -> str:
+    return ", ".join(f"{name} ({count}x)" for name, count in sorted(tools.items())) or "none"
 
 
 def _calls(rows: Iterable[Row], harm: str) -> set[tuple[str, str]]:
