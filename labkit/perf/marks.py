@@ -1,0 +1,61 @@
+"""What was promised, held against what was measured. A miss is reported as a miss."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from labkit.cases.refund import refund
+from labkit.perf.histories import Histories
+from labkit.perf.report import Mark, Row, at_least, at_most
+from labkit.sim import explore
+
+ENGINES = ("snapshot", "event-sourced", "hybrid")
+
+
+def marks(rows: list[Row], found: Histories, crashes: int, tell: Callable[[str], None]) -> list[Mark]:
+    """Every mark, in the order of the promises. The steps that count are the longest runs of the smallest state."""
+    tell(f"simulator, {crashes} crashes")
+    return [*steps(rows), *reading(found), simulator(crashes)]
+
+
+def steps(rows: list[Row]) -> list[Mark]:
+    """What a step costs, beside a raw commit and beside the frameworks' steps in the same run."""
+    timed = [row for row in rows if row.ratio is not None]
+    size, most = min(row.state_bytes for row in timed), max(row.steps for row in timed)
+    ratio = {row.peer: row.ratio for row in timed if (row.state_bytes, row.steps) == (size, most) and row.ratio}
+    ours = [ratio[engine] for engine in ("snapshot", "event-sourced")]
+    found = [
+        at_most("snapshot step, in raw commits", ours[0], 1.2),
+        at_most("event-sourced step, in raw commits", ours[1], 1.2),
+    ]
+    for framework, times in (("LangGraph", 3), ("DBOS", 8)):
+        theirs = ratio.get(framework)
+        value = theirs / max(ours) if theirs else None
+        found.append(at_least(f"{framework} step, in steps of ours (the slower of the two)", value, times))
+    return found
+
+
+def reading(found: Histories) -> list[Mark]:
+    """How fast journals are replayed, and that hybrid recovery does not grow with the history."""
+    shortest, longest = min(found.recovery), max(found.recovery)
+    milliseconds = found.recovery[longest] * 1e3
+    return [
+        *(at_least(f"{name}, events a second", speed, 200_000) for name, speed in found.replay.items()),
+        at_most(f"hybrid recovery of {longest:,} events, milliseconds", milliseconds, 20),
+        at_most(
+            f"hybrid recovery of {longest:,} events, in recoveries of {shortest:,}",
+            found.recovery[longest] / found.recovery[shortest],
+            2,
+        ),
+    ]
+
+
+def simulator(crashes: int) -> Mark:
+    """Schedules of the reference workflow explored a second, on one core, over the three engines."""
+    begun = time.perf_counter()
+    explored = sum(
+        explore(refund, engine=engine, policy="ledger", crashes=crashes, **refund.example).schedules
+        for engine in ENGINES
+    )
+    return at_least("simulator, schedules a second a core", explored / (time.perf_counter() - begun), 4_000)
