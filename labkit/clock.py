@@ -5,6 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from labkit.errors import InvalidInput
+
+
+def parse_time(text: str) -> datetime:
+    """The moment that ISO 8601 `text` names; raise InvalidInput when it is no time or has no offset from UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.tzinfo is None:
+        raise InvalidInput(
+            f"{text!r} is not a time with an offset, as 2026-01-05T09:00:00+00:00 is", safe="nothing was written"
+        )
+    return found
+
 
 class Clock(Protocol):
     """Anything that tells the time."""

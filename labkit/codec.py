@@ -22,20 +22,21 @@ SECRET_NAME = re.compile(r"^(.*_)?(api_?key|password|passwd|secret|credentials?|
 SECRET_PROBES = (
     b"sk-",
     b"sk_",
-    b"AKIA",
+    b"akia",
     b"ghp_",
     b"xoxb-",
-    b"PRIVATE KEY",
-    b"assword",
-    b"api_key",
-    b"apikey",
+    b"private",
+    b"pass",
+    b"api",
     b"secret",
+    b"access",
+    b"credential",
 )
 SECRET_VALUE = re.compile(
-    rb"\b(sk[-_][A-Za-z0-9_-]{16,}|AKIA[A-Z0-9]{16}|ghp_[A-Za-z0-9]{20,}|xoxb-[A-Za-z0-9-]{20,})"
-    rb"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    rb"|\"(api_?key|password|passwd|secret)\" ?: ?\"[^\"]{4,}\"",
-    re.I,
+    rb"\b(sk[-_][a-z0-9_-]{16,}|akia[a-z0-9]{16}|ghp_[a-z0-9]{20,}|xoxb-[a-z0-9-]{20,})"
+    rb"|-----begin [a-z ]*private key-----"
+    rb"|\"[\w-]*(api_?key|password|passwd|secret|credentials?|private_?key|access_?token)\\*\"\s*:\s*(?!null|true|false|\\*\"\\*\")"
+    rb"|\b(api_?key|password|passwd|secret|access_?token)=[^\s\"\\]{8,}"
 )
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -56,7 +57,8 @@ def check_id(kind: str, text: str) -> str:
 
 def has_secret(body: bytes) -> bool:
     """True when the bytes look as if they held a credential."""
-    return any(probe in body for probe in SECRET_PROBES) and bool(SECRET_VALUE.search(body))
+    lower = body.lower()
+    return any(probe in lower for probe in SECRET_PROBES) and bool(SECRET_VALUE.search(lower))
 
 
 def unstorable(value: Any, path: str = "state") -> str:
@@ -64,6 +66,9 @@ def unstorable(value: Any, path: str = "state") -> str:
     if isinstance(value, msgspec.Struct):
         inner = ((f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__)
     elif isinstance(value, dict):
+        unfit = next((key for key in value if not isinstance(key, (str, int, float))), None)
+        if unfit is not None:
+            return f"{path}, key {unfit!r} ({type(unfit).__name__})"
         inner = ((f"{path}[{key!r}]", item) for key, item in value.items())
     elif isinstance(value, (list, tuple, set, frozenset)):
         inner = ((f"{path}[{index}]", item) for index, item in enumerate(value))
@@ -76,12 +81,30 @@ def unstorable(value: Any, path: str = "state") -> str:
     return next((found for where, item in inner if (found := unstorable(item, where))), "")
 
 
+def changed(sent: Any, back: Any, path: str) -> str:
+    """The path of the first value below `sent` that came back as something else, and what it became."""
+    pairs: list[tuple[str, Any, Any]] = []
+    if type(sent) is type(back):
+        if isinstance(sent, msgspec.Struct):
+            pairs = [(f"{path}.{name}", getattr(sent, name), getattr(back, name)) for name in sent.__struct_fields__]
+        elif isinstance(sent, dict) and sent.keys() == back.keys():
+            pairs = [(f"{path}[{key!r}]", sent[key], back[key]) for key in sent]
+        elif isinstance(sent, (list, tuple)) and len(sent) == len(back):
+            pairs = [(f"{path}[{index}]", *both) for index, both in enumerate(zip(sent, back, strict=True))]
+    found = next((changed(one, other, where) for where, one, other in pairs if one != other), "")
+    return found or f"{path} ({type(sent).__name__} {str(sent)[:40]}, which would come back as {type(back).__name__})"
+
+
 def encode(value: Any, what: str, limit: int = 64_000) -> bytes:
     """JSON bytes of `value`; raise InvalidState, naming `what` and the path, if unfit, secret or over `limit` bytes."""
     try:
         body = _encoder.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-        where = unstorable(value, what) if not isinstance(error, RecursionError) else f"{what} (a cycle)"
+        where = (
+            unstorable(value, what)
+            if not isinstance(error, RecursionError)
+            else f"{what} (a cycle, or nested too deeply)"
+        )
         raise InvalidState(
             f"{where or what} cannot be stored: {error}",
             safe="nothing was written; the run stands at its last durable point",
@@ -139,12 +162,21 @@ class Codec(Generic[S]):
 
     def encode(self, run: Run[S]) -> bytes:
         """The run as JSON bytes; raise InvalidState when it could not be read back as it is."""
-        body = encode(run, f"state of run {run.run_id}", self.workflow.max_state_bytes)
-        self.decode(body)
+        what = f"state of run {run.run_id}"
+        body = encode(run, what, self.workflow.max_state_bytes)
+        back = self.decode(body)
+        if back != run:
+            raise InvalidState(
+                f"{changed(run, back, what)} cannot be stored as it is",
+                safe="nothing was written; the run stands at its last durable point",
+                next="keep plain data in the state, of the types that its class declares",
+            )
         return body
 
     def decode(self, body: bytes) -> Run[S]:
-        """The run held by `body`; raise InvalidState for malformed bytes, an unknown schema or status."""
+        """The run held by `body`; raise InvalidState for malformed or oversized bytes, an unknown schema or status."""
+        if not isinstance(body, bytes | str) or len(body) > self.workflow.max_state_bytes:
+            raise self._refusal(b"", f"expected at most {self.workflow.max_state_bytes:,} bytes of text")
         try:
             run = self._decoder.decode(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -168,6 +200,18 @@ class Codec(Generic[S]):
             safe="the stored bytes are untouched",
             next="run the version that wrote them, or add an upcaster; see labkit history",
         )
+
+
+def read_back(decoder: msgspec.json.Decoder[Any], body: bytes, what: str) -> Any:
+    """The value in `body`; raise InvalidState, naming `what`, when it is malformed or of another type."""
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+        raise InvalidState(
+            f"{what} cannot be read: {error}",
+            safe="nothing was executed or written",
+            next="run the version that wrote it, or correct what the activity returns",
+        ) from error
 
 
 def decode_plain(body: bytes) -> Any:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from labkit.clock import Clock
-from labkit.codec import Codec, encode, return_decoder
+from labkit.clock import Clock, parse_time
+from labkit.codec import Codec, encode, read_back, return_decoder
 from labkit.coordination import approvals
 from labkit.effects.key import effect_key
 from labkit.effects.policies import Effect, Policy
@@ -50,13 +51,13 @@ class LiveContext:
         self.step = ""
         self.staged: list[Write] = []
         self.planned: list[str] = []
-        self._effects = self._activities = 0
+        self._effects = self._activities = self._approvals = 0
 
     def enter(self, step: str) -> None:
         """Begin a step: forget what the last one staged."""
         self.step = step
         self.staged, self.planned = [], []
-        self._effects = self._activities = 0
+        self._effects = self._activities = self._approvals = 0
 
     def activity(self, function: Callable[..., Any], *args: Any, cost: float = 0.0) -> Any:
         """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
@@ -80,11 +81,11 @@ class LiveContext:
         if target not in workflow.targets:
             raise InvalidInput(f"workflow {workflow.name} declares no target {target!r}: {', '.join(workflow.targets)}")
         self._effects += 1
-        logical = f"{run.position}.{self.step}" + (f".{self._effects}" if self._effects > 1 else "")
+        logical = self._logical(self._effects)
         key = effect_key(run.tenant_id, run.workflow_id, run.origin, logical)
         event = self.journal.take("effect", self.step, f"{target}.{operation}")
         if event:
-            receipt = _receipts.decode(event.payload)
+            receipt = self._read_back(_receipts, event)
         else:
             order = Order(
                 target=target,
@@ -103,7 +104,9 @@ class LiveContext:
 
     def approval(self, role: str, question: str) -> Decision:
         """Wait durably for a person's decision; see `model.Context`."""
-        request_id = f"{self.run.run_id}.{self.run.position}.{self.step}"
+        self._approvals += 1
+        request_id = f"{self.run.run_id}.{self._logical(self._approvals)}"
+        encode(question, f"question of approval {request_id}")
         self.run.approval = ApprovalRef(request_id=request_id, required_role=role)
 
         def perform() -> Decision:
@@ -120,9 +123,10 @@ class LiveContext:
 
     def sleep_until(self, when: str) -> None:
         """Wait durably until `when`; see `model.Context`."""
+        until = parse_time(when)
 
         def perform() -> None:
-            if self.parts.clock.now().isoformat() < when:
+            if self.parts.clock.now() < until:
                 raise Suspend("waiting_for_timer", f"until {when}", lambda tx: None)
 
         self._call("timer", when, perform, _plain)
@@ -137,6 +141,7 @@ class LiveContext:
 
     def artifact(self, content: str) -> str:
         """Store `content` once under its SHA-256; return the reference."""
+        encode(content, f"artifact of step {self.step} in run {self.run.run_id}", MAX_RESULT)
         ref = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
         self.staged.append(lambda tx: _keep_artifact(tx, ref, content))
         return self._call("artifact", ref, lambda: ref, _plain)
@@ -161,12 +166,17 @@ class LiveContext:
         event = self.journal.take(kind, self.step, name)
         if event:
             self.staged = []
-            return decoder.decode(event.payload)
-        payload = encode(perform(), f"result of {kind} {self.step}/{name} in run {self.run.run_id}", MAX_RESULT)
+            return self._read_back(decoder, event)
+        what = f"result of {kind} {self.step}/{name} in run {self.run.run_id}"
+        payload = encode(perform(), what, MAX_RESULT)
+        result = read_back(decoder, payload, what)
         if self.parts.engine.journals:
             with self.parts.store.transaction(f"{self.step}/record") as tx:
                 self._record(tx, kind, name, payload)
-        return decoder.decode(payload)
+        return result
+
+    def _read_back(self, decoder: msgspec.json.Decoder[Any], event: Event) -> Any:
+        return read_back(decoder, event.payload, f"event {event.seq} of run {self.run.run_id}")
 
     def _recorder(self, name: str) -> Callable[[Tx, Receipt], None] | None:
         if not self.parts.engine.journals:
@@ -177,11 +187,18 @@ class LiveContext:
         self.flush(tx)
         self.parts.engine.record(tx, self.run, Event(0, kind, self.step, name, payload))
 
+    def _logical(self, nth: int) -> str:
+        return f"{self.run.position}.{self.step}" + (f".{nth}" if nth > 1 else "")
+
     def _subject(self, nth: int, name: str) -> str:
         return f"{self.run.origin}/{self.run.position}.{self.step}.{name}.{nth}"
 
     def _spend(self, name: str, cost: float) -> None:
         left = self.run.budgets.cost_remaining
+        if not 0 <= cost < math.inf:
+            raise InvalidInput(
+                f"activity {self.step}/{name} costs {cost}: expected 0 or more", safe="nothing was called"
+            )
         if cost > left:
             raise EffectRejected("budget_spent", f"activity {self.step}/{name} costs {cost}, {left} is left")
         self.run.budgets.cost_remaining = round(left - cost, 6)

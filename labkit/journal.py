@@ -7,7 +7,7 @@ from labkit.model import Event
 
 
 class EndOfJournal(BaseException):
-    """Replay reached the last recorded event while nothing may be executed."""
+    """Replay reached the last recorded event, or the one that closed the run, while nothing may be executed."""
 
 
 class Journal:
@@ -19,27 +19,25 @@ class Journal:
     @property
     def more(self) -> bool:
         """True while there is something to replay, or calls may be made live."""
-        return self._live or self._next < len(self._tail)
+        return self._live if self.used_up else not self._closes_here
 
     @property
     def used_up(self) -> bool:
         """True when every recorded event has been replayed."""
         return self._next == len(self._tail)
 
-    def closed(self) -> Event | None:
-        """The event that closed the run between two steps, if it is the next one."""
-        if self._next < len(self._tail) and self._tail[self._next].kind == "closed":
-            return self._tail[self._next]
-        return None
+    @property
+    def _closes_here(self) -> bool:
+        return self._tail[self._next].kind == "closed"
 
     def take(self, kind: str, step: str, name: str) -> Event | None:
         """The recorded event for this call, or None when the journal is used up and the call is live.
 
         Raises Drift when the journal holds another call at this place.
         """
-        if self._next == len(self._tail):
-            if self._live:
-                return None
+        if self.used_up and self._live:
+            return None
+        if self.used_up or self._closes_here:
             raise EndOfJournal
         event = self._tail[self._next]
         if event.kind != kind or event.step != step or event.name != name:

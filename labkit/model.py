@@ -17,6 +17,7 @@ from labkit.errors import InvalidInput, UnknownStep
 TERMINAL = ("completed", "cancelled", "failed")
 WAITING = ("waiting_for_approval", "waiting_for_timer", "waiting_for_person")
 STATUSES = ("running", *WAITING, "quarantined", *TERMINAL)
+RESERVED = ("run", "close")  # steps of the runner itself, in taps and in the journal
 CAPABILITIES = ("dedup", "lookup", "neither")
 
 
@@ -44,8 +45,8 @@ class ApprovalRef(msgspec.Struct, kw_only=True):
 class Run(msgspec.Struct, Generic[S], kw_only=True, forbid_unknown_fields=True):
     """One execution of a workflow: everything that a new process needs in order to go on.
 
-    `state_version` counts durable writes, `fence` is the fencing token of the last owner, `position` counts
-    completed steps, `origin` is the run whose effects this run shares (itself, unless it is a fork).
+    `state_version` counts durable writes, `fence` is the last owner's fencing token, `position` counts completed
+    steps, `origin` is the run whose effects this run shares (itself, unless it is a fork), `policy` is theirs.
     """
 
     tenant_id: str
@@ -53,6 +54,7 @@ class Run(msgspec.Struct, Generic[S], kw_only=True, forbid_unknown_fields=True):
     workflow_version: str
     run_id: str
     origin: str
+    policy: str
     state_version: int = 0
     fence: int = 0
     status: str = "running"
@@ -216,15 +218,13 @@ class Workflow(Generic[S]):
     ) -> None:
         self.name, self.version, self.state, self.begin, self.schema = name, version, state, begin, schema
         self.tenant_of, self.example = tenant_of, example or {}
-        self.targets = targets or {}
-        self.budgets = budgets or Budgets()
-        self.max_state_bytes = max_state_bytes
+        self.targets, self.budgets, self.max_state_bytes = targets or {}, budgets or Budgets(), max_state_bytes
         self.steps: dict[str, Step] = {}
 
     def step(self, function: Step) -> Step:
-        """Register a step under its function's name; raise InvalidInput when the name is taken."""
-        if function.__name__ in self.steps:
-            raise InvalidInput(f"workflow {self.name} has two steps named {function.__name__}", next="rename one")
+        """Register a step under its function's name; raise InvalidInput when the name is taken or reserved."""
+        if function.__name__ in (*self.steps, *RESERVED):
+            raise InvalidInput(f"workflow {self.name}: the step name {function.__name__} is taken", next="rename it")
         self.steps[function.__name__] = function
         return function
 

@@ -35,14 +35,16 @@ def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, 
     Raises UnknownStep for a step that does not exist, InvalidInput for a closing status that does not exist.
     """
     done = Done("completed") if returned is None else returned
+    if not isinstance(done, Done):
+        workflow.name_of(done)
+        if run.budgets.steps_remaining <= 1:
+            done = Done("failed", f"budget_spent: no step is left after {name}")
     if isinstance(done, Done):
         if done.status not in TERMINAL:
             raise InvalidInput(f"step {name} closed run {run.run_id} as {done.status!r}: expected one of {TERMINAL}")
         if deliver_first:
             return Move(CLOSE, "running", done.reason, done.status)
         return Move(None, done.status, done.reason)
-    if run.budgets.steps_remaining <= 1:
-        return Move(None, "failed", f"budget_spent: no step is left after {name}")
     return Move(workflow.name_of(done), "running")
 
 

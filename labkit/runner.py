@@ -9,22 +9,22 @@ from typing import Any
 import msgspec
 
 from labkit.clock import Clock, SystemClock
-from labkit.codec import Codec, check_id, decode_plain, encode
+from labkit.codec import Codec, check_id, encode
 from labkit.context import ARTIFACTS, LiveContext, Parts
 from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import EffectRejected, InvalidInput
+from labkit.errors import EffectRejected, InvalidInput, Unsupported
 from labkit.journal import EndOfJournal, Journal
-from labkit.model import Done, Event, Run, Workflow
+from labkit.model import TERMINAL, Done, Event, Run, Workflow
 from labkit.moves import CLOSE, apply, close, next_move
 from labkit.provider.protocol import World
 from labkit.store import runs
 from labkit.store.protocol import Store
 from labkit.suspend import Suspend
 
-CLAIMABLE = ("running", "waiting_for_timer")
+CLAIMABLE = ("running", "waiting_for_timer", "waiting_for_person")  # time passes, and a provider may answer now
 
 
 def assemble(
@@ -59,6 +59,8 @@ def assemble(
 
 def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
     """The state that `inputs` begin with; raise InvalidInput when they do not fit the workflow."""
+    if not workflow.steps:
+        raise InvalidInput(f"workflow {workflow.name} has no step", safe="nothing was written", next="register one")
     try:
         signature(workflow.begin).bind(**inputs)
     except TypeError as error:
@@ -99,6 +101,7 @@ class Runner:
             workflow_version=workflow.version,
             run_id=run_id,
             origin=run_id,
+            policy=parts.policy.name,
             next_transition=workflow.first,
             input_refs=[f"{name}:{value}"[:200] for name, value in inputs.items()],
             budgets=msgspec.structs.replace(workflow.budgets),
@@ -107,12 +110,7 @@ class Runner:
             data=data,
         )
         with parts.store.transaction("run/begin") as tx:
-            if tx.rows("SELECT 1 FROM runs WHERE run_id=?", run_id):
-                raise InvalidInput(
-                    f"run id {run_id} is taken",
-                    safe="the run with this id is untouched",
-                    next="resume it, or choose another id",
-                )
+            runs.check_free(tx, run_id)
             parts.engine.begin(tx, run)
 
     def resume(self, run_id: str) -> Run[Any]:
@@ -138,18 +136,34 @@ class Runner:
     def read(self, run_id: str) -> Run[Any]:
         """The run as far as it is recorded: recorded calls are replayed, nothing is executed or written."""
         found = self._header(run_id)
-        ctx = self._load(found, live=False)
-        with suppress(EndOfJournal):
-            self._replay_and_go_on(ctx)
-        ctx.run.status, ctx.run.reason = found.status, found.reason
-        return ctx.run
+        run = self._replayed(found).run
+        run.status, run.reason = found.status, found.reason
+        if run.status in TERMINAL:
+            run.next_transition = None
+        return run
+
+    def fork(self, run_id: str, at: int, new_id: str) -> None:
+        """Start `new_id` as a copy of a run as it was at version `at`; the effects of both are the same effects.
+
+        Nothing is executed. Raises InvalidInput for an id that is taken, Unsupported for a moment that is not kept or
+        at which the run was closed.
+        """
+        self._header(run_id)
+        check_id("run id", new_id)
+        with self.parts.store.transaction("run/fork") as tx:
+            runs.check_free(tx, new_id)
+            self.parts.engine.fork(tx, run_id, at, new_id)
+            ctx = self._replayed(runs.header(tx, self.tenant, new_id))
+            if ctx.run.next_transition is None or not ctx.journal.used_up:
+                raise Unsupported(f"run {run_id} was closed at {at}: nothing is left to do", safe="nothing was written")
 
     def cancel(self, run_id: str, reason: str) -> Run[Any]:
         """Close an open run as cancelled; its owner can write no more. Raises StaleWrite when it is closed already."""
-        with self.parts.store.transaction("run/claim") as tx:
-            found = runs.claim(tx, self.tenant, run_id, self.owner)
         run = self.read(run_id)
-        run.fence = found.fence
+        with self.parts.store.transaction("run/claim") as tx:
+            if run.status in TERMINAL:
+                raise runs.lost(tx, run)
+            run.fence = runs.claim(tx, self.tenant, run_id, self.owner).fence
         with self.parts.store.transaction("run/close") as tx:
             run.status, run.reason, run.next_transition = "cancelled", reason, None
             self.parts.engine.commit(tx, run, Event(0, "closed", "run", "cancelled", encode(reason, "reason")))
@@ -169,21 +183,25 @@ class Runner:
 
     def _load(self, found: runs.Header, *, live: bool) -> LiveContext:
         run, tail = self.parts.engine.load(found.run_id)
+        if run.policy != self.parts.policy.name:
+            raise InvalidInput(
+                f"run {found.run_id} was begun with policy {run.policy}, not {self.parts.policy.name}",
+                safe="the run is untouched",
+                next=f"use --policy {run.policy}",
+            )
         run.run_id, run.state_version, run.fence = found.run_id, found.state_version, found.fence
-        run.status, run.reason = "running" if live or tail else found.status, ""
+        run.status = "running" if live or tail else found.status
         return LiveContext(self.parts, run, Journal(found.run_id, tail, live=live))
+
+    def _replayed(self, found: runs.Header) -> LiveContext:
+        ctx = self._load(found, live=False)
+        with suppress(EndOfJournal):
+            self._replay_and_go_on(ctx)
+        return ctx
 
     def _replay_and_go_on(self, ctx: LiveContext) -> None:
         while ctx.run.status == "running" and ctx.journal.more:
             if ctx.journal.used_up and not self._drain(ctx):
-                return
-            closed = ctx.journal.closed()
-            if closed:
-                ctx.run.status, ctx.run.reason, ctx.run.next_transition = (
-                    closed.name,
-                    decode_plain(closed.payload),
-                    None,
-                )
                 return
             self._step(ctx, ctx.run.next_transition or CLOSE)
 
@@ -197,9 +215,9 @@ class Runner:
         move = next_move(self.parts.workflow, ctx.run, name, returned, deliver_first=bool(ctx.planned))
         recorded = ctx.journal.take("completed", name, move.to)
         apply(ctx.run, name, move)
+        ctx.run.pending_effects = list(ctx.planned)
         if recorded:
             return
-        ctx.run.pending_effects = list(ctx.planned)
         with self.parts.store.transaction(f"{name}/commit") as tx:
             ctx.flush(tx)
             self.parts.engine.commit(tx, ctx.run, Event(0, "completed", name, move.to, b""))

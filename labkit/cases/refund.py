@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from labkit.cases.service_desk import Case, find_case, record
-from labkit.errors import InvalidInput
 from labkit.model import ActivityCall, Context, Done, State, Target, Workflow
 
 LONG_NOTE = 2_000  # characters; a longer note is stored once, beside the state
@@ -130,13 +129,16 @@ def draft_decision(ctx: Context, state: RefundState) -> Any:
 
 @refund.step
 def manager_approval(ctx: Context, state: RefundState) -> Any:
-    """Wait for the manager, who may approve, edit the amount or reject."""
+    """Wait for the manager, who may approve, lower the amount or reject; any other edit is asked about again."""
     assert state.case and state.draft and state.verdict
     question = f"refund {state.draft.amount} {state.case.currency} for case {state.case_id}? {state.verdict.why}"
     decision = ctx.approval("refund_manager", question)
     if decision.verdict == "rejected":
         return Done("cancelled", f"rejected by {decision.by}")
-    state.amount = agreed_amount(state.draft.amount, decision.changes)
+    amount = agreed_amount(state.draft.amount, decision.changes)
+    if amount is None:
+        return manager_approval
+    state.amount = amount
     return execute_refund
 
 
@@ -165,13 +167,10 @@ def close_ticket(ctx: Context, state: RefundState) -> Any:
     return None
 
 
-def agreed_amount(drafted: Decimal, changes: dict[str, Any]) -> Decimal:
-    """The amount after a manager's `changes`; raise InvalidInput for anything but a smaller positive amount."""
+def agreed_amount(drafted: Decimal, changes: dict[str, Any]) -> Decimal | None:
+    """The amount after a manager's `changes`; None for anything but a smaller positive amount."""
     try:
         amount = Decimal(str(changes.get("amount", drafted)))
-        fit = 0 < amount <= drafted and set(changes) <= {"amount"}
+        return amount if 0 < amount <= drafted and set(changes) <= {"amount"} else None
     except ArithmeticError:
-        fit = False
-    if not fit:
-        raise InvalidInput(f"a manager may lower the amount of {drafted}, not set {changes}", next="decide again")
-    return amount
+        return None

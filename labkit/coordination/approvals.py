@@ -8,7 +8,7 @@ import msgspec
 
 from labkit.codec import encode
 from labkit.errors import InvalidInput
-from labkit.model import Decision, Run
+from labkit.model import TERMINAL, Decision, Run
 from labkit.store import runs
 from labkit.store.protocol import Store, Tx
 
@@ -74,6 +74,9 @@ def decide(store: Store, tenant: str, request_id: str, decision: Decision) -> No
         if found is None or found.tenant_id != tenant or found.status != "requested":
             state = found.status if found and found.tenant_id == tenant else "unknown"
             raise InvalidInput(f"approval {request_id} is {state}, expected requested", safe="nothing was written")
+        status = runs.header(tx, tenant, found.run_id).status
+        if status in TERMINAL:
+            raise InvalidInput(f"run {found.run_id} is {status}: nothing is left to decide", safe="nothing was written")
         body = encode(decision, f"decision of approval {request_id}")
         tx.execute("UPDATE approvals SET status=?, decision=? WHERE request_id=?", decision.verdict, body, request_id)
         runs.reopen(tx, tenant, found.run_id)

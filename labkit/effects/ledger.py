@@ -1,7 +1,8 @@
 """The effect ledger: our own record of every effect, written before and after it is tried.
 
 planned -> executing -> confirmed | rejected | ambiguous; ambiguous -> confirmed | planned | rejected;
-confirmed or ambiguous -> compensated. Any other move is refused by the UPDATE itself.
+planned -> ambiguous when its attempts are used up; confirmed or ambiguous -> compensated. Any other move is refused by
+the UPDATE itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from labkit.codec import decode_plain, encode, request_hash
-from labkit.errors import InvalidInput, StaleWrite
+from labkit.errors import InvalidInput, InvalidState, StaleWrite
 from labkit.model import Order, Receipt, Run, Target
 from labkit.store.protocol import Store, Tx
 
@@ -22,16 +23,17 @@ CREATE TABLE IF NOT EXISTS effects (
   status TEXT NOT NULL, attempts INTEGER NOT NULL, max_attempts INTEGER NOT NULL, receipt_id TEXT NOT NULL,
   rejection TEXT NOT NULL, last_error TEXT NOT NULL, reconcile TEXT NOT NULL, compensate TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS open_effects ON effects (run_id) WHERE status IN ('planned','executing','ambiguous');
+CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
 """
 MOVES = {
     "executing": ("planned", "executing", "ambiguous"),
     "confirmed": ("executing", "ambiguous"),
     "rejected": ("executing", "ambiguous"),
-    "ambiguous": ("executing", "ambiguous"),
+    "ambiguous": ("planned", "executing", "ambiguous"),
     "planned": ("executing", "ambiguous"),
     "compensated": ("confirmed", "ambiguous"),
 }
+SETTLED = ("confirmed", "rejected", "compensated")
 MAX_ATTEMPTS = 8
 
 
@@ -107,12 +109,12 @@ def entries(source: Store | Tx, run_id: str) -> list[Entry]:
     return [Entry(**dict(zip(FIELDS, row, strict=True))) for row in rows]
 
 
-def unsettled(source: Store | Tx, run_id: str) -> list[Entry]:
-    """Entries of a run that are planned, executing or ambiguous, in the order of their keys."""
-    rows = source.rows(
-        f"{_SELECT} WHERE run_id=? AND status IN ('planned','executing','ambiguous') ORDER BY effect_key", run_id
-    )
-    return [Entry(**dict(zip(FIELDS, row, strict=True))) for row in rows]
+def get(source: Store | Tx, effect_key: str) -> Entry:
+    """The entry with this key, which a run says that it planned; raise InvalidState when it is gone."""
+    entry = find(source, effect_key)
+    if entry is None:
+        raise InvalidState(f"effect {effect_key} was planned and is not in the ledger", safe="nothing was sent")
+    return entry
 
 
 def executing(tx: Tx, entry: Entry) -> Entry:
@@ -135,9 +137,9 @@ def ambiguous(tx: Tx, entry: Entry, error: str) -> Entry:
     return _move(tx, entry, "ambiguous", last_error=error)
 
 
-def cleared(tx: Tx, entry: Entry) -> Entry:
+def cleared(tx: Tx, entry: Entry, **changes: Any) -> Entry:
     """It is known that the provider did not do it: it may be tried again."""
-    return _move(tx, entry, "planned")
+    return _move(tx, entry, "planned", **changes)
 
 
 def compensated(tx: Tx, entry: Entry, receipt: Receipt) -> Entry:

@@ -114,10 +114,7 @@ class Ledger:
             return deliver(fx, entry)
         ledger.check_request(entry, fx.order)
         receipt = deliver(fx, entry)
-        if fx.record and entry.status in (
-            "confirmed",
-            "rejected",
-        ):  # settled by a person or another run: only record it
+        if fx.record and entry.status in ledger.SETTLED:  # by a person or another run: only record it
             with fx.store.transaction(f"{fx.step}/record") as tx:
                 fx.settle(tx, receipt)
         return receipt
@@ -147,8 +144,9 @@ class Outbox:
         return receipt
 
     def drain(self, fx_of: Callable[[Entry], Effect], store: Store, run: Run[Any]) -> None:
-        """Deliver every unsettled effect of the run; raise EffectRejected when a provider refuses one."""
-        for entry in ledger.unsettled(store, run.run_id):
+        """Deliver what the last step planned; raise EffectRejected when it was refused, now or before a crash."""
+        for key in run.pending_effects:
+            entry = ledger.get(store, key)
             receipt = deliver(fx_of(entry), entry)
             if receipt.status == "rejected":
                 raise EffectRejected(receipt.id, f"effect {entry.effect_key} was refused: {receipt.id}")
@@ -168,8 +166,8 @@ def call(fx: Effect, order: Order) -> Receipt:
 def deliver(fx: Effect, entry: Entry) -> Receipt:
     """Bring a ledger entry to its end: decide, then execute, reconcile, advance or wait for a person."""
     while True:
-        if entry.status == "rejected":
-            return Receipt(id=entry.rejection, status="rejected")
+        if entry.status in ("rejected", "compensated"):
+            return Receipt(id=entry.rejection or "gone", status="rejected")
         action = decide(evidence(fx.run, entry))
         if action == "advance":
             return Receipt(id=entry.receipt_id)

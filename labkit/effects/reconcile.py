@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from labkit.effects import ledger
 from labkit.effects.ledger import Entry
 from labkit.errors import EffectRejected, EffectUnknown, InvalidInput
-from labkit.model import Receipt
+from labkit.model import TERMINAL, Receipt
 from labkit.provider.protocol import World
 from labkit.store import runs
-from labkit.store.protocol import Store
+from labkit.store.protocol import Store, Tx
 from labkit.suspend import Suspend
 
 if TYPE_CHECKING:
     from labkit.effects.policies import Effect
 
-RESOLUTIONS = ("confirmed", "not-done", "rejected", "compensated")
+RESOLUTIONS = ("confirmed", "not-done", "rejected")
 
 
 def reconcile(fx: Effect, entry: Entry, attempt: Callable[[Effect, Entry], Entry]) -> Entry:
@@ -50,9 +50,9 @@ def wait_for_person(entry: Entry, why: str) -> Suspend:
     return Suspend("waiting_for_person", reason, lambda tx: mark_ambiguous(tx, entry, why))
 
 
-def mark_ambiguous(tx: ledger.Tx, entry: Entry, why: str) -> None:
+def mark_ambiguous(tx: Tx, entry: Entry, why: str) -> None:
     """Write that nobody knows about `entry`, whatever it stood at; an entry that was never tried stays planned."""
-    if entry.status != "planned":
+    if entry.attempts:
         ledger.ambiguous(tx, entry, why)
 
 
@@ -61,7 +61,7 @@ def resolve(store: Store, tenant: str, effect_key: str, verdict: str, receipt_id
 
     The run may go on. Raises InvalidInput for an unknown effect, verdict or missing receipt; nothing is then written.
     """
-    if verdict not in RESOLUTIONS[:3] or (verdict == "confirmed") != bool(receipt_id):
+    if verdict not in RESOLUTIONS or (verdict == "confirmed") != bool(receipt_id):
         raise InvalidInput(
             f"verdict {verdict!r} with receipt {receipt_id!r}: expected confirmed with a receipt, not-done or rejected",
             safe="nothing was written",
@@ -69,7 +69,7 @@ def resolve(store: Store, tenant: str, effect_key: str, verdict: str, receipt_id
         )
     with store.transaction("run/resolve") as tx:
         entry = ledger.find(tx, effect_key)
-        if entry is None or entry.tenant_id != tenant or entry.status not in ("ambiguous", "planned"):
+        if entry is None or entry.tenant_id != tenant or entry.status not in _resolvable(tx, entry):
             state = entry.status if entry and entry.tenant_id == tenant else "unknown"
             raise InvalidInput(f"effect {effect_key} is {state}, expected ambiguous", safe="nothing was written")
         runs.reopen(tx, tenant, entry.run_id)
@@ -77,7 +77,12 @@ def resolve(store: Store, tenant: str, effect_key: str, verdict: str, receipt_id
             return ledger.confirmed(tx, entry, Receipt(id=receipt_id))
         if verdict == "rejected":
             return ledger.rejected(tx, entry, "policy_refused", "by a person")
-        return ledger.cleared(tx, entry) if entry.status == "ambiguous" else entry
+        return ledger.cleared(tx, entry, attempts=0)  # a person's word is worth a new budget
+
+
+def _resolvable(tx: Tx, entry: Entry) -> tuple[str, ...]:
+    closed = runs.header(tx, entry.tenant_id, entry.run_id).status in TERMINAL
+    return ("ambiguous", "executing") if closed else ("ambiguous",)  # nobody is left who could say more
 
 
 def compensate(store: Store, world: World, tenant: str, effect_key: str) -> Entry:
@@ -88,7 +93,7 @@ def compensate(store: Store, world: World, tenant: str, effect_key: str) -> Entr
     try:
         receipt = world.compensate(entry.target, entry.receipt_id, f"{entry.step}/compensate")
     except EffectRejected as refused:
-        refused.next = f"a person has to do it: {entry.compensate}"
-        raise
+        hint = f"a person has to do it: {entry.compensate}"
+        raise EffectRejected(refused.reason, refused.what, safe=refused.safe, next=hint) from refused
     with store.transaction(f"{entry.step}/compensated") as tx:
         return ledger.compensated(tx, entry, receipt)

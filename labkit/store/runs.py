@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from labkit.errors import StaleWrite, UnknownRun
-from labkit.model import Run
+from labkit.errors import InvalidInput, InvalidState, StaleWrite, UnknownRun
+from labkit.model import STATUSES, TERMINAL, Run
 from labkit.store.protocol import Store, Tx
 
 SCHEMA = """
@@ -63,7 +63,24 @@ def header(source: Store | Tx, tenant_id: str, run_id: str) -> Header:
             safe="nothing was read or written",
             next="labkit runs lists the runs of this database",
         )
-    return Header._make(rows[0])
+    found = Header._make(rows[0])
+    if found.status not in STATUSES:
+        raise InvalidState(
+            f"run {run_id} has the unknown status {found.status!r}, expected one of {', '.join(STATUSES)}",
+            safe="the run is untouched",
+            next="run the version that wrote it",
+        )
+    return found
+
+
+def check_free(tx: Tx, run_id: str) -> None:
+    """Raise InvalidInput when any tenant has a run with this id."""
+    if tx.rows("SELECT 1 FROM runs WHERE run_id=?", run_id):
+        raise InvalidInput(
+            f"run id {run_id} is taken",
+            safe="the run with this id is untouched",
+            next="resume it, or choose another id",
+        )
 
 
 def listing(store: Store, tenant_id: str) -> list[Header]:
@@ -106,7 +123,7 @@ def reopen(tx: Tx, tenant_id: str, run_id: str) -> None:
 def guard(tx: Tx, run: Run[Any]) -> None:
     """Raise StaleWrite unless this owner still owns the open run; changes nothing."""
     found = header(tx, run.tenant_id, run.run_id)
-    if found.fence != run.fence or found.status in ("completed", "cancelled", "failed"):
+    if found.fence != run.fence or found.status in TERMINAL:
         raise lost(tx, run)
 
 
