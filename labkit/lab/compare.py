@@ -1,0 +1,180 @@
+"""One crash on three engines, side by side."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from labkit.check.evidence import Evidence, step_of
+from labkit.check.invariants import Judged, judge
+from labkit.engines import ENGINES
+from labkit.errors import LabError
+from labkit.lab.facade import Lab, run_id_of
+from labkit.lab.machine import MEMORY
+from labkit.model import Workflow
+from labkit.provider.protocol import Entry
+from labkit.scenario import AS_DECLARED, Scenario
+from labkit.sim.lives import Simulation, first_life
+from labkit.taps import Tap
+from labkit.timeline import Timeline
+from labkit.timeline.operations import describe
+
+COLUMNS = ["engine", "killed at", "provider's ledger", "calls", "status", "verdict"]
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One engine: where its process died, what the provider executed for the effect, and how the run ended.
+
+    `activity_calls` are all calls that were made, `again` those of them that had been made before. `broken` are
+    invariants by name; `verdict` is valid, invalid, or unknown when a person has to decide.
+    """
+
+    engine: str
+    killed_at: str
+    step: str
+    executed: list[Entry]
+    activity_calls: int
+    again: int
+    status: str
+    verdict: str
+    broken: list[str]
+    error: str
+    timeline: Timeline
+
+    def cells(self) -> list[str]:
+        """The row as text, in the order of `COLUMNS`."""
+        calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
+        executed = "\n".join(describe(entry) for entry in self.executed) or "nothing"
+        why = self.error or ", ".join(self.broken[:1])
+        verdict = f"{self.verdict}: {why}" if why else self.verdict
+        return [self.engine, self.killed_at, executed, calls, self.status, verdict]
+
+
+class Comparison(msgspec.Struct, kw_only=True):
+    """The rows of all engines. `table` is a data frame; printed and in a notebook it reads as a table."""
+
+    workflow: str
+    at: str
+    policy: str
+    real: bool
+    rows: list[Row]
+
+    @property
+    def table(self) -> Any:
+        """One row an engine, as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame([row.cells() for row in self.rows], columns=COLUMNS)
+
+    @property
+    def title(self) -> str:
+        """What was done, in one line."""
+        how = "SIGKILL" if self.real else "simulated crash"
+        return f"{self.workflow}: {how} at {self.at}, policy {self.policy}, then resumed in another process"
+
+    def data(self) -> dict[str, Any]:
+        """All of it but the timelines, as plain JSON data."""
+        rows = [{name: value for name, value in row.items() if name != "timeline"} for row in map(_plain, self.rows)]
+        return {"workflow": self.workflow, "at": self.at, "policy": self.policy, "real": self.real, "rows": rows}
+
+    def _repr_html_(self) -> str:
+        cell = "<{0} style='text-align:left;vertical-align:top;white-space:pre-line'>{1}</{0}>"
+        lines = [[cell.format("th", name) for name in COLUMNS]]
+        lines += [[cell.format("td", escape(text)) for text in row.cells()] for row in self.rows]
+        body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+        return f"<table><caption style='text-align:left'>{escape(self.title)}</caption>{body}</table>"
+
+    def __rich__(self) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        table = Table(title=self.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+        for name in (name for name in COLUMNS if name != "killed at"):
+            table.add_column(name, overflow="fold", no_wrap=name != "verdict")
+        for row in self.rows:
+            engine, _, *rest = row.cells()
+            table.add_row(engine, *rest, style="" if row.verdict == "valid" else "yellow")
+        return table
+
+    def __str__(self) -> str:
+        return f"{self.title}\n{self.table.to_string(index=False)}"
+
+    __repr__ = __str__
+
+
+def compare(
+    workflow: Workflow[Any],
+    *,
+    at: str = "W3",
+    policy: str = "bare",
+    provider: str = AS_DECLARED,
+    effect: str | None = None,
+    real: bool = True,
+    progress: Callable[[str], None] | None = None,
+    **inputs: Any,
+) -> Comparison:
+    """Kill the workflow at `at` (a window of an effect's step, or a tap) on each engine, resume it, and look.
+
+    The kills are real unless `real=False`. `progress(engine)` is called before each engine. Raises InvalidInput for a
+    tap that an engine does not pass; nothing is then killed on it.
+    """
+    inputs = inputs or workflow.example
+    run_id = run_id_of(workflow, inputs)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
+        for engine in ENGINES:
+            if progress:
+                progress(engine)
+            scenario = Scenario(
+                workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, run_id=run_id
+            )
+            path = Path(folder) / f"{engine}.db" if real else MEMORY
+            with Lab(path, engine=engine, policy=policy, provider=provider) as lab:
+                rows.append(_row(lab, scenario, at, effect, real))
+    return Comparison(workflow=workflow.name, at=at, policy=policy, real=real, rows=rows)
+
+
+def _row(lab: Lab, scenario: Scenario, at: str, effect: str | None, real: bool) -> Row:
+    workflow, run_id = scenario.workflow, scenario.run_id
+    killed = lab.kill(workflow, at=at, effect=effect, real=real, **scenario.inputs)
+    error = ""
+    try:
+        if killed.run is None:
+            lab.start(workflow, approve=True, **scenario.inputs)
+        else:
+            lab.resume(run_id, approve=True)
+    except LabError as failure:
+        error = failure.what
+    evidence = lab.evidence(run_id)
+    broken = _broken(evidence, scenario)
+    step = effect or Tap.parse(killed.tap).step
+    return Row(
+        engine=scenario.engine,
+        killed_at=killed.tap,
+        step=step,
+        executed=[entry for entry in evidence.outside if entry.kind == "effect" and step_of(entry.subject) == step],
+        activity_calls=sum(entry.kind == "activity" for entry in evidence.outside),
+        again=evidence.activities_repeated(),
+        status=evidence.status,
+        verdict="invalid" if broken or error else "unknown" if evidence.status == "waiting_for_person" else "valid",
+        broken=broken,
+        error=error,
+        timeline=lab.timeline(run_id),
+    )
+
+
+def _broken(evidence: Evidence, scenario: Scenario) -> list[str]:
+    """The names of the invariants that are broken, compared with a run that is not disturbed."""
+    reference = first_life(Simulation(scenario)).evidence
+    judged = judge(Judged(evidence=evidence, reference=reference or evidence))
+    return list(dict.fromkeys(violation.invariant for violation in judged))
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(row)
+    return data

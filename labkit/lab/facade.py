@@ -1,0 +1,238 @@
+"""The lab as notebooks and exercises see it: run, kill, resume, look, decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from labkit.check.evidence import Evidence
+from labkit.codec import check_id
+from labkit.coordination import approvals
+from labkit.effects import ledger
+from labkit.effects.reconcile import compensate, resolve
+from labkit.errors import InvalidInput
+from labkit.lab import frames
+from labkit.lab.kill import kill
+from labkit.lab.machine import Machine, known
+from labkit.lab.view import Killed, RunView
+from labkit.model import Decision, Run, Workflow
+from labkit.runner import Runner, first_state
+from labkit.scenario import AS_DECLARED, approve_all
+from labkit.store import runs
+from labkit.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Lab:
+    """A database of runs, the provider outside, and a trace of every process. Use it in `with`, or close it.
+
+    `path` is a file, made when missing, or ":memory:". The provider's ledger is kept in `path.world/`, the traces in
+    `path.trace/`. `engine` is for new runs; `provider` is a capability that replaces each target's own; `tenant`
+    None means the tenant that the inputs belong to. `workflows` are your own, so that their runs can be read again.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = "lab.db",
+        *,
+        engine: str = "hybrid",
+        policy: str = "ledger",
+        provider: str = AS_DECLARED,
+        drift: bool = False,
+        tenant: str | None = None,
+        workflows: Iterable[Workflow[Any]] = (),
+    ) -> None:
+        self._machine = Machine(path, engine=engine, policy=policy, provider=provider, drift=drift, tenant=tenant)
+        self._machine.workflows |= {workflow.name: workflow for workflow in workflows}
+
+    def start(
+        self, workflow: Workflow[Any], *, run_id: str | None = None, approve: bool = False, **inputs: Any
+    ) -> RunView:
+        """Begin a run and take it as far as it goes. With `approve` the manager says yes to whatever is asked.
+
+        Raises InvalidInput for bad inputs or a run id that is taken; nothing is then written.
+        """
+        inputs = inputs or workflow.example
+        first_state(workflow, inputs)
+        run_id = check_id("run id", run_id or run_id_of(workflow, inputs))
+        scenario = self._machine.scenario(workflow, inputs, run_id)
+        tenant = self._machine.tenant or scenario.tenant
+        parts = scenario.parts(self._machine.store, self._machine.outside.world(scenario))
+        runner = Runner(parts, tenant=tenant)
+        with self._machine.recording(run_id):
+            runner.begin(run_id, inputs)
+            return self._take(runner, run_id, approve)
+
+    def resume(self, run: str | RunView, *, approve: bool = False) -> RunView:
+        """Take a run as far as it goes, as a new process would. A closed or waiting run is only read."""
+        runner = self._machine.worker(_id(run))
+        with self._machine.recording(_id(run)):
+            return self._take(runner, _id(run), approve)
+
+    def run(self, run: str | RunView) -> RunView:
+        """The run as far as it is recorded; nothing is executed or written."""
+        return self._view(self._machine.reader(_id(run)).read(_id(run)))
+
+    def kill(
+        self,
+        workflow: Workflow[Any],
+        *,
+        at: str,
+        effect: str | None = None,
+        run_id: str | None = None,
+        real: bool = True,
+        **inputs: Any,
+    ) -> Killed:
+        """SIGKILL a child process that starts the run, or resumes it and plays the manager, when it passes `at`.
+
+        `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect ahead by default).
+        `real=False` only simulates the crash, which leaves the same rows. Raises InvalidInput for a tap that the
+        process would not pass; nothing is then run.
+        """
+        inputs = inputs or workflow.example
+        first_state(workflow, inputs)
+        run_id = check_id("run id", run_id or run_id_of(workflow, inputs))
+        return kill(self._machine, workflow, inputs, run_id, at=at, effect=effect, real=real)
+
+    def approve(
+        self,
+        run: str | RunView,
+        *,
+        verdict: str = "approved",
+        by: str = "manager",
+        changes: dict[str, Any] | None = None,
+    ) -> RunView:
+        """Answer the open question of a run: `approved`, `edited` (with `changes`) or `rejected`. Then resume it."""
+        run_id, tenant = _id(run), self._machine.header(_id(run)).tenant_id
+        asked = [each for each in approvals.of_run(self._machine.store, run_id) if each.status == "requested"]
+        if not asked:
+            raise InvalidInput(f"run {run_id} asks for no approval", safe="nothing was written", next="lab.run(run_id)")
+        decision = Decision(verdict=known("verdict", verdict, approvals.VERDICTS), by=by, changes=changes or {})
+        with self._machine.recording(run_id):
+            approvals.decide(self._machine.store, tenant, asked[0].request_id, decision)
+        return self.run(run_id)
+
+    def resolve(self, effect_key: str, verdict: str, receipt: str = "") -> RunView:
+        """Say what became of an ambiguous effect: `confirmed` (with its receipt), `not-done` or `rejected`."""
+        found = self._effect(effect_key)
+        with self._machine.recording(found.run_id):
+            resolve(self._machine.store, found.tenant_id, effect_key, verdict, receipt)
+        return self.run(found.run_id)
+
+    def compensate(self, effect_key: str) -> RunView:
+        """Undo a confirmed effect at its provider."""
+        found = self._effect(effect_key)
+        parts = self._machine.worker(found.run_id).parts
+        with self._machine.recording(found.run_id):
+            compensate(parts.store, parts.world, found.tenant_id, effect_key)
+        return self.run(found.run_id)
+
+    def cancel(self, run: str | RunView, reason: str = "cancelled by hand") -> RunView:
+        """Close an open run; whoever works on it can write no more."""
+        runner = self._machine.reader(_id(run))
+        with self._machine.recording(_id(run)):
+            return self._view(runner.cancel(_id(run), reason))
+
+    def fork(self, run: str | RunView, at: int, new_id: str) -> RunView:
+        """Copy a run as it was at state version `at` (see `history`) under a new id; effects made so far are shared."""
+        runner, store = self._machine.reader(_id(run)), self._machine.store
+        if store.rows("SELECT 1 FROM runs WHERE run_id=?", check_id("run id", new_id)):
+            raise InvalidInput(f"run id {new_id} is taken", safe="nothing was written", next="choose another id")
+        with store.transaction("run/fork") as tx:
+            runner.parts.engine.fork(tx, _id(run), at, new_id)
+        return self.run(new_id)
+
+    def runs(self) -> pd.DataFrame:
+        """One row a run, of the lab's tenant or of all."""
+        store, own = self._machine.store, self._machine.tenant
+        tenants = [own] if own else [row[0] for row in store.rows("SELECT DISTINCT tenant_id FROM runs")]
+        return frames.runs_frame([each for tenant in tenants for each in runs.listing(store, tenant)])
+
+    def history(self, run: str | RunView) -> pd.DataFrame:
+        """One row a durable write that is kept of a run."""
+        return frames.history_frame(self._machine.reader(_id(run)).parts.engine.history(_id(run)))
+
+    def effects(self, run: str | RunView) -> pd.DataFrame:
+        """One row an effect of a run that our own ledger knows."""
+        self._machine.header(_id(run))
+        return frames.effects_frame(ledger.entries(self._machine.store, _id(run)))
+
+    def provider(self, workflow: Workflow[Any] | str | None = None) -> pd.DataFrame:
+        """What really happened outside, one row an entry; of one workflow, or of all that have runs here."""
+        name = workflow.name if isinstance(workflow, Workflow) else workflow
+        rows = self._machine.store.rows("SELECT DISTINCT workflow_id FROM runs")
+        names = [name] if name else [*{*self._machine.workflows, *(row[0] for row in rows)}]
+        return frames.provider_frame([entry for each in sorted(names) for entry in self._machine.outside.entries(each)])
+
+    def evidence(self, run: str | RunView) -> Evidence:
+        """All that is known about a run, for `labkit.check`: our records and the provider's."""
+        view = self.run(run)
+        outside = self._machine.outside.entries(view.run.workflow_id)
+        return Evidence(
+            run=view.run,
+            effects=ledger.entries(self._machine.store, view.id),
+            approvals=approvals.of_run(self._machine.store, view.id),
+            outside=[entry for entry in outside if entry.subject.startswith(f"{view.run.origin}/")],
+        )
+
+    def timeline(self, run: str | RunView) -> Timeline:
+        """What the processes of a run did, what our ledger says, and what the provider did, side by side."""
+        known = self.evidence(run)
+        assert known.run is not None
+        return Timeline.of(
+            known.run,
+            self._machine.processes(known.run.run_id),
+            known.effects,
+            known.outside,
+            engine=self._machine.header(known.run.run_id).engine,
+            policy=self._machine.policy,
+        )
+
+    def close(self) -> None:
+        """Close the database and stop the provider; closing twice does nothing."""
+        self._machine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _take(self, runner: Runner, run_id: str, approve: bool) -> RunView:
+        run = runner.resume(run_id)
+        while approve and run.status == "waiting_for_approval":
+            approve_all(self._machine.store, runner.tenant, run_id)
+            run = runner.resume(run_id)
+        return self._view(run)
+
+    def _view(self, run: Run[Any]) -> RunView:
+        return RunView(run, self._machine.header(run.run_id).engine)
+
+    def _effect(self, effect_key: str) -> ledger.Entry:
+        found = ledger.find(self._machine.store, effect_key)
+        if found is None or self._machine.tenant not in (None, found.tenant_id):
+            there = [
+                row[0] for row in self._machine.store.rows("SELECT effect_key FROM effects WHERE status='ambiguous'")
+            ]
+            near = get_close_matches(effect_key, there, 3, 0.1)
+            raise InvalidInput(
+                f"the ledger knows no effect {effect_key}",
+                safe="nothing was written",
+                next=f"ambiguous are: {', '.join(near)}" if near else "lab.effects(run_id) lists the effects of a run",
+            )
+        return found
+
+
+def run_id_of(workflow: Workflow[Any], inputs: dict[str, Any]) -> str:
+    """The run id that a workflow and its inputs have unless another is given: `refund-17`."""
+    text = "-".join([workflow.name, *map(str, inputs.values())])
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:64]
+
+
+def _id(run: str | RunView) -> str:
+    return run.id if isinstance(run, RunView) else run

@@ -1,0 +1,100 @@
+"""Where things stand in the picture: one column an operation, the same in every process, so that the eye compares."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from labkit.taps import PHASES, Tap
+from labkit.timeline.operations import OUTSIDE, Operation
+from labkit.timeline.timeline import Timeline
+
+T = TypeVar("T", bound=Hashable)
+Key = tuple[str, str, int]
+
+GUTTER, GAP = 104.0, 10.0  # pixels: lane names on the left, between steps
+CALL, NAMED, DOT, TAIL = (
+    78.0,
+    48.0,
+    15.0,
+    30.0,
+)  # pixels: a call, a named operation, a dot, room at the end
+LETTER, FLAG = 5.8, 100.0  # pixels: a letter of a name, the words at a crash
+
+
+class Grid:
+    """The x of each operation, and the extent of each step, in pixels."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        made = [operation for lane in timeline.lanes for operation in lane.operations]
+        self.effects = {operation.group for operation in made if operation.name in OUTSIDE}
+        groups: list[str] = []
+        for lane in timeline.lanes:
+            merge(groups, (operation.group for operation in lane.operations))
+        self.centre: dict[Key, float] = {}
+        self.extent: dict[str, tuple[float, float]] = {}
+        left = GUTTER
+        for group in groups:
+            columns: list[Key] = []
+            for lane in timeline.lanes:
+                merge(columns, (key(operation) for operation in lane.operations if operation.group == group))
+            names = [*words(group), *_names(made, group)]
+            left = self._place(group, columns, names, left) + GAP
+        killed = any(lane.killed_at for lane in timeline.lanes)
+        self.width = left + (FLAG if killed else 0.0)
+
+    def _place(self, group: str, columns: list[Key], names: list[str], left: float) -> float:
+        """Lay the columns of a step out from `left`; return where it ends."""
+        if group in self.effects:
+            sizes, tail = [CALL if name in OUTSIDE else NAMED for _, name, _ in columns], TAIL
+        else:
+            size = max(DOT, (LETTER * max(map(len, names)) + 18) / len(columns))
+            sizes, tail = [size] * len(columns), 0.0
+        x = left
+        for column, size in zip(columns, sizes, strict=True):
+            self.centre[column] = x + size / 2
+            x += size
+        self.extent[group] = left, x + tail
+        return x + tail
+
+    def x(self, operation: Operation) -> float:
+        """The middle of an operation's column."""
+        return self.centre[key(operation)]
+
+    def span(self, operation: Operation, tap: str) -> tuple[float, float]:
+        """From where to where a tap's share of its column goes; the whole step where operations are dots."""
+        if operation.group not in self.effects:
+            return self.extent[operation.group]
+        phases = PHASES if operation.name in OUTSIDE else (PHASES[0], PHASES[2])
+        wide = CALL if operation.name in OUTSIDE else NAMED
+        share = wide / len(phases)
+        left = self.x(operation) - wide / 2 + share * phases.index(Tap.parse(tap).phase)
+        return left, left + share
+
+
+def _names(made: list[Operation], group: str) -> list[str]:
+    """The activities that are written below a step."""
+    outside = [each for operation in made if operation.group == group for each in operation.outside]
+    return [f"{each.text} {each.mark}".rstrip() for each in outside if each.kind == "activity"]
+
+
+def key(operation: Operation) -> Key:
+    """What makes two operations of two processes the same column."""
+    return operation.group, operation.name, operation.nth
+
+
+def words(step: str) -> list[str]:
+    """The name of a step on at most two lines."""
+    first, _, rest = step.partition("_")
+    return [first, rest.replace("_", " ")] if rest else [first]
+
+
+def merge(order: list[T], items: Iterable[T]) -> None:
+    """Add to `order` what it does not hold yet, each item behind the one that it follows in `items`."""
+    at = 0
+    for item in items:
+        if item in order:
+            at = order.index(item) + 1
+        else:
+            order.insert(at, item)
+            at += 1

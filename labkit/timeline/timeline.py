@@ -1,0 +1,164 @@
+"""What happened to one run, side by side: what its processes did, what our effect ledger says, what the provider did.
+
+`Timeline.data()` is the whole of it as plain data; `text` and `svg` only draw that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from labkit.effects.ledger import Entry
+from labkit.model import Run
+from labkit.provider.protocol import Entry as Outside
+from labkit.timeline.operations import Operation, describe, operations, place
+from labkit.timeline.trace import ProcessTrace
+
+MEANING = {
+    "W1": "before the intent was committed",
+    "W2": "intent committed, not yet called",
+    "W3": "executed at the provider, reply lost",
+    "W4": "reply received, result not yet committed",
+    "W5": "result committed",
+    "between": "outside the windows of an effect",
+}
+
+
+class Lane(msgspec.Struct, kw_only=True):
+    """One process on the timeline. `killed_at` and `window` are empty unless it was killed."""
+
+    number: int
+    pid: int
+    status: str
+    killed_at: str = ""
+    window: str = ""
+    operations: list[Operation]
+
+    @property
+    def ending(self) -> str:
+        """How the process ended, in one sentence."""
+        if not self.killed_at:
+            return f"process {self.number} let go: {self.status}"
+        window = f"{self.window}: " if self.window != "between" else ""
+        return f"process {self.number} was killed at {self.killed_at}, {window}{MEANING[self.window]}"
+
+
+class Finding(msgspec.Struct, kw_only=True):
+    """Something that stands out: `mark` is duplicate, again, lost, ambiguous, waiting or fine."""
+
+    mark: str
+    text: str
+
+
+class Timeline(msgspec.Struct, kw_only=True):
+    """One run, drawn: `str()` for a terminal, `_repr_html_` for a notebook, `data()` for a program."""
+
+    run_id: str
+    workflow: str
+    engine: str
+    policy: str
+    status: str
+    reason: str
+    lanes: list[Lane]
+    effects: list[Entry]
+    outside: list[Outside]
+
+    @classmethod
+    def of(
+        cls,
+        run: Run[Any],
+        processes: list[ProcessTrace],
+        effects: list[Entry],
+        outside: list[Outside],
+        *,
+        engine: str,
+        policy: str,
+    ) -> Timeline:
+        """The timeline of `run` from the traces of its processes, its effect ledger and the provider's ledger."""
+        steps = {entry.step for entry in effects}
+        made = [operations(process, processes[at + 1 :], steps) for at, process in enumerate(processes)]
+        place(outside, processes, made)
+        rejected = {entry.step for entry in effects if entry.status == "rejected"}
+        for operation in (each for ops in made for each in ops):
+            if operation.ledger == "confirmed" and operation.step in rejected:
+                operation.ledger = "rejected"
+        return cls(
+            run_id=run.run_id,
+            workflow=f"{run.workflow_id} {run.workflow_version}",
+            engine=engine,
+            policy=policy,
+            status=run.status,
+            reason=run.reason,
+            lanes=[_lane(process, ops) for process, ops in zip(processes, made, strict=True)],
+            effects=effects,
+            outside=outside,
+        )
+
+    @property
+    def title(self) -> str:
+        """The run in one line."""
+        return f"{self.run_id}: {self.workflow} on {self.engine}, policy {self.policy}: {self.status}"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What stands out, in words; a single `fine` when nothing does."""
+        times: dict[tuple[str, str], list[Outside]] = {}
+        for entry in self.outside:
+            times.setdefault((entry.kind, entry.subject), []).append(entry)
+        found = []
+        for (kind, _), entries in times.items():
+            if len(entries) > 1 and kind in ("effect", "activity"):
+                mark, verb = ("duplicate", "executed") if kind == "effect" else ("again", "called")
+                what = " and ".join(describe(entry) for entry in entries) if kind == "effect" else describe(entries[0])
+                found.append(Finding(mark=mark, text=f"{verb} {len(entries)} times: {what}"))
+        for effect in self.effects:
+            if effect.status == "ambiguous":
+                text = f"{effect.effect_key}: {effect.last_error}; {effect.reconcile}"
+                found.append(Finding(mark="ambiguous", text=text))
+            elif effect.status == "confirmed" and ("effect", effect.subject) not in times:
+                found.append(Finding(mark="lost", text=f"{effect.effect_key} is confirmed, the provider has none"))
+        if self.status.startswith("waiting") and self.reason:
+            found.append(Finding(mark="waiting", text=self.reason))
+        return found or [Finding(mark="fine", text="each effect happened at most once, and no call was made again")]
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        effects = [{name: row[name] for name in _EFFECT_FIELDS} for row in map(msgspec.to_builtins, self.effects)]
+        return {**plain, "effects": effects, "findings": msgspec.to_builtins(self.findings)}
+
+    def svg(self) -> str:
+        """The picture as one self-contained SVG text."""
+        from labkit.timeline.svg import draw
+
+        return draw(self)
+
+    def _repr_html_(self) -> str:
+        from labkit.timeline.svg import page
+
+        return page(self)
+
+    def __rich__(self) -> Any:
+        from labkit.timeline.text import table
+
+        return table(self)
+
+    def __str__(self) -> str:
+        from labkit.timeline.text import plain
+
+        return plain(self)
+
+
+_EFFECT_FIELDS = ("effect_key", "step", "target", "operation", "status", "attempts", "receipt_id", "last_error")
+
+
+def _lane(process: ProcessTrace, ops: list[Operation]) -> Lane:
+    return Lane(
+        number=process.number,
+        pid=process.pid,
+        status=process.status,
+        killed_at=process.killed_at,
+        window=process.window,
+        operations=ops,
+    )
