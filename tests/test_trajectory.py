@@ -115,7 +115,9 @@ def test_a_crash_does_to_each_effect_call_what_its_policy_allows(
     engine: str, policy: str, provider: str, harm: str, verdict: str
 ) -> None:
     report = analyse([DESK, TRAVEL], EFFECTS[DESK] | EFFECTS[TRAVEL], [engine], [policy], provider)
-    for row, trajectory in zip(report.rows, [*read(DESK), *read(TRAVEL)], strict=True):
+    recorded = [(path, trajectory) for path in (DESK, TRAVEL) for trajectory in read(path)]
+    for row, (path, trajectory) in zip(report.rows, recorded, strict=True):
+        assert row.trajectory == f"{path}:{trajectory.id}"
         effects = [each.step for each in plan(trajectory, EFFECTS[DESK] | EFFECTS[TRAVEL]) if each.kind == "effect"]
         found = {name: [each.call for each in getattr(row, name)] for name in ("duplicated", "lost", "ambiguous")}
         assert found == {name: effects if name == harm else [] for name in found}

@@ -21,7 +21,7 @@ USER = {"role": "user", "content": "hello"}
 def asks(*calls: tuple[str, str], arguments: Any = "{}", **more: Any) -> dict[str, Any]:
     """An assistant message that asks for calls, each given as (id, tool name)."""
     asked = [{"id": i, "type": "function", "function": {"name": n, "arguments": arguments}} for i, n in calls]
-    return {"role": "assistant", "content": None, "tool_calls": asked, **more}
+    return {"role": "assistant", "content": None, "tool_calls": asked} | more
 
 
 def answer(call_id: str | None, content: Any, **more: Any) -> dict[str, Any]:
@@ -99,9 +99,12 @@ def test_arguments_are_an_object_or_nothing(tmp_path: Path, given: Any, expected
 
 
 def test_a_byte_order_mark_blank_lines_and_other_line_ends_change_nothing(tmp_path: Path) -> None:
-    records = [line(asks(("1", "a"), text="\u2028"), id=name) for name in ("one", "two")]
-    content = b"\xef\xbb\xbf\r\n" + "\r\n\r\n".join(records).encode() + b"\n\n"
-    assert [each.id for each in reading(tmp_path, content)] == ["one", "two"]
+    one, two = (line(asks(content="left right"), id=name).replace(" right", "\u2028right") for name in ("one", "two"))
+    content = f"\ufeff\r\n{one}\r\n \r\n{two}\n\n"
+    assert [(each.id, each.turns[0].text) for each in reading(tmp_path, content)] == [
+        ("one", "left\u2028right"),
+        ("two", "left\u2028right"),
+    ]
 
 
 def test_a_json_array_of_runs_is_read_like_lines(tmp_path: Path) -> None:
