@@ -8,6 +8,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -25,14 +26,14 @@ from labkit.taps import Tap, listening
 def perform(job: Job) -> None:
     """Run `job` in this process to its end, or until its tap kills this process. Raises what the workflow raises."""
     faulthandler.dump_traceback_later(job.patience, exit=True)
-    scenario = job.scenario()
-    world = job.client()
+    scenario, world = job.scenario(), job.client()
+    new = not Path(job.database).exists()
     runner = scenario.runner(SqliteStore(job.database), world, job.new_clock())
     deadly = Tap.parse(job.tap) if job.tap else None
     if deadly and killed_by_provider(deadly):
         world.arm(deadly)
         deadly = None
-    with listening(Tracer(job.trace, look(runner, job.run_id), deadly)):
+    with listening(Tracer(job.trace, Found() if new else look(runner, job.run_id), deadly)):
         drive(runner, job.run_id, job.inputs)
 
 

@@ -12,6 +12,7 @@ from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.client import Client
+from labkit.provider.faults import Fault
 from labkit.scenario import Scenario
 from labkit.taps import Tap
 
@@ -33,6 +34,7 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     provider: str
     drift: bool
     run_id: str
+    faults: tuple[Fault, ...] = ()
     folder: str
     database: str
     number: int

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from labkit.bench.job import Job, spec_of
 from labkit.bench.launch import Ended, launcher
+from labkit.bench.trial import create_world
 from labkit.errors import InvalidInput, LabError
 from labkit.provider.client import Client
 from labkit.provider.process import ProviderProcess
@@ -93,7 +94,7 @@ def open_world(scenario: Scenario, url: str, world: str) -> None:
         try:
             info = client.info
         except InvalidInput:
-            info = client.create(scenario.workflow.targets, capability=scenario.capability, drift=scenario.drift)
+            info = create_world(client, scenario)
         expected = (scenario.twin().capabilities, scenario.drift)
         if (info.capabilities, info.drift) != expected:
             raise InvalidInput(

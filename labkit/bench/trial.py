@@ -14,12 +14,24 @@ from labkit.bench.launch import Ended, Launcher
 from labkit.check.evidence import Evidence, gather
 from labkit.clock import ManualClock
 from labkit.provider.client import Client
+from labkit.provider.wire import WorldInfo
 from labkit.scenario import Scenario
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap
 
 STANDING = ManualClock().now().isoformat()
 """The time of every trial: results can be compared only when time is the same."""
+
+
+def create_world(client: Client, scenario: Scenario, folder: str = ".") -> WorldInfo:
+    """Open a world that is as `scenario` says, with its ledger file in `folder` below the provider's root."""
+    return client.create(
+        scenario.workflow.targets,
+        capability=scenario.capability,
+        drift=scenario.drift,
+        faults=scenario.faults,
+        folder=folder,
+    )
 
 
 class Trial(msgspec.Struct, kw_only=True):
@@ -71,7 +83,7 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
         """A new folder and a new world for one trial; the world is closed afterwards, the files stay."""
         (self.root / name).mkdir(parents=True)
         with closing(Client(self.url, Path(name).name)) as client:
-            client.create(scenario.workflow.targets, capability=scenario.capability, drift=scenario.drift, folder=name)
+            create_world(client, scenario, folder=name)
             try:
                 yield client
             finally:

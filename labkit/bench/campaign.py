@@ -1,0 +1,171 @@
+"""Many trials: each tap of a fault-free run, on every engine and policy, in a few lanes at a time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager
+from itertools import product
+from pathlib import Path
+from threading import Event
+from typing import Any, NamedTuple
+
+from labkit.bench.job import spec_of
+from labkit.bench.judging import Reference, outcome_of, reference_of
+from labkit.bench.launch import DEFAULT_MODE, launcher
+from labkit.bench.log import Log, Settings
+from labkit.bench.report import BenchReport, report_of
+from labkit.bench.trial import Site
+from labkit.cases import find_workflow
+from labkit.check.theory import Crashed
+from labkit.check.windows import WINDOWS
+from labkit.effects.policies import POLICIES
+from labkit.engines import ENGINES
+from labkit.errors import InvalidInput
+from labkit.model import Workflow
+from labkit.provider.process import ProviderProcess
+from labkit.runner import first_state
+from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
+
+LANES = 2
+Progress = Callable[[int, int], None]
+
+
+class Planned(NamedTuple):
+    """A trial to run: its scenario, where its first process dies, and the fault-free run to hold it against."""
+
+    id: str
+    scenario: Scenario
+    crash: Crashed
+    reference: Reference
+
+
+def run(
+    engines: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    provider: str = AS_DECLARED,
+    repeat: int = 1,
+    workflow: str | Workflow[Any] = "refund",
+    inputs: dict[str, Any] | None = None,
+    windows: Sequence[str] | None = None,
+    mode: str = DEFAULT_MODE,
+    out: str | Path | None = None,
+    keep: bool = False,
+    progress: Progress | None = None,
+    lanes: int = LANES,
+) -> BenchReport:
+    """Kill and resume a real process at every tap of `workflow` (or those in `windows`), `repeat` times each.
+
+    No engines or policies mean all; no inputs the workflow's example. With a folder `out`, a campaign that was
+    interrupted goes on where it stopped, and `keep` leaves database, ledger and traces of each trial there.
+    `progress(done, of)` is told about every few trials. Ctrl-C finishes the trials in flight and returns what there
+    is. Raises InvalidInput before anything is run, LabError when the workflow fails without a crash.
+    """
+    found = find_workflow(workflow) if isinstance(workflow, str) else workflow
+    settings = Settings(
+        workflow=spec_of(found),
+        inputs=found.example if inputs is None else inputs,
+        engines=_known("engine", engines, ENGINES),
+        policies=_known("policy", policies, POLICIES),
+        provider=_known("provider", [provider], PROVIDERS)[0],
+        windows=_known("window", windows or (), WINDOWS),
+        repeat=repeat,
+        mode=mode,
+    )
+    first_state(found, settings.inputs)
+    if repeat < 1 or lanes < 1:
+        raise InvalidInput(f"repeat={repeat}, lanes={lanes}: expected at least 1", safe="nothing was run")
+    if keep and out is None:
+        raise InvalidInput("keep=True needs a folder to keep the trials in", safe="nothing was run", next="give out=")
+    with _folder(out) as folder, closing(Log(folder, settings)) as log, _sites(settings, folder, lanes) as sites:
+        plan = list(_plan(settings, found, sites[0]))
+        todo = [planned for planned in plan if planned.id not in log.finished]
+        begun, before = time.perf_counter(), len(plan) - len(todo)
+        interrupted = _run_lanes(sites, todo, log, keep, lambda done: progress and progress(before + done, len(plan)))
+        outcomes = [log.finished[planned.id] for planned in plan if planned.id in log.finished]
+        return report_of(
+            settings, found.name, outcomes, before, len(plan) // repeat, time.perf_counter() - begun, interrupted
+        )
+
+
+def _plan(settings: Settings, workflow: Workflow[Any], site: Site) -> Iterator[Planned]:
+    """Every trial, in a fixed order; runs each engine and policy once without a crash."""
+    for engine, policy in product(settings.engines, settings.policies):
+        scenario = Scenario(
+            workflow=workflow, inputs=settings.inputs, engine=engine, policy=policy, provider=settings.provider
+        )
+        name = f"{engine}-{policy}-{settings.provider}"
+        shutil.rmtree(site.root / name, ignore_errors=True)
+        reference = reference_of(site.trial(scenario, name, ()), scenario.twin().capabilities)
+        for index, crash in enumerate(reference.crashes):
+            if crash.window in settings.windows:
+                for number in range(1, settings.repeat + 1):
+                    yield Planned(f"{name}-{index:03}-{number}", scenario, crash, reference)
+
+
+def _run_lanes(
+    sites: Sequence[Site], todo: Sequence[Planned], log: Log, keep: bool, tell: Callable[[int], object]
+) -> bool:
+    """Run the trials of `todo`, one at a time at each site; return whether Ctrl-C put an end to it."""
+    waiting, stop, before = iter(todo), Event(), len(log.finished)
+
+    def lane(site: Site) -> None:
+        while not stop.is_set() and (planned := next(waiting, None)):
+            _run_one(site, planned, log, keep)
+
+    with ThreadPoolExecutor(len(sites)) as pool:
+        running = [pool.submit(lane, site) for site in sites]
+        try:
+            while (state := wait(running, 0.1, FIRST_EXCEPTION)).not_done:
+                tell(len(log.finished) - before)
+                if any(ended.exception() for ended in state.done):
+                    break
+        except KeyboardInterrupt:
+            return True
+        finally:
+            stop.set()
+    for ended in running:
+        ended.result()
+    tell(len(log.finished) - before)
+    return False
+
+
+def _run_one(site: Site, planned: Planned, log: Log, keep: bool) -> None:
+    begun = time.perf_counter()
+    shutil.rmtree(site.root / planned.id, ignore_errors=True)  # of a campaign that was killed in the middle of it
+    trial = site.trial(planned.scenario, planned.id, [planned.crash.tap])
+    seconds = time.perf_counter() - begun
+    log.append(outcome_of(planned.id, planned.scenario, [planned.crash], trial, planned.reference, seconds))
+    if not keep:
+        shutil.rmtree(site.root / planned.id, ignore_errors=True)
+
+
+@contextmanager
+def _folder(out: str | Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield Path(out)
+        return
+    with tempfile.TemporaryDirectory(prefix="labkit-bench-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _sites(settings: Settings, folder: Path, lanes: int) -> Iterator[list[Site]]:
+    """One site a lane, on one provider process; all processes end with the block."""
+    root = (folder / "trials").resolve()
+    with ExitStack() as stack:
+        provider = stack.enter_context(ProviderProcess(root))
+        launchers = [stack.enter_context(closing(launcher(settings.mode, settings.workflow))) for _ in range(lanes)]
+        yield [Site(launcher=each, url=provider.url, root=root) for each in launchers]
+
+
+def _known(kind: str, asked: Sequence[str], known: Sequence[str] | dict[str, Any]) -> tuple[str, ...]:
+    for name in asked:
+        if name not in known:
+            raise InvalidInput(
+                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
+            )
+    return tuple(dict.fromkeys(asked)) or tuple(known)

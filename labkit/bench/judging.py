@@ -1,0 +1,133 @@
+"""What a trial shows, against a fault-free run of the same scenario and against theory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from labkit.bench.trial import Trial
+from labkit.check.cells import Observed
+from labkit.check.evidence import Evidence, step_of
+from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.theory import Crashed, Expected, expect
+from labkit.check.windows import windows
+from labkit.errors import LabError
+from labkit.scenario import Scenario
+from labkit.taps import Tap
+
+
+class Reference(NamedTuple):
+    """A fault-free run: its evidence, each of its taps as a possible crash, and what theory needs to know of it.
+
+    `capability` is that of the provider of each effect's step, `activities` the number of activity calls of a step.
+    """
+
+    evidence: Evidence
+    crashes: list[Crashed]
+    capability: dict[str, str]
+    activities: dict[str, int]
+
+
+class Outcome(msgspec.Struct, kw_only=True, frozen=True):
+    """What became of one trial. `observed`, `expected` and `violations` mean something only when `kind` is `judged`.
+
+    `not reached`: a process came to its end without dying where it should; `error`: it ended in another way, and
+    `detail` says how. `window` is that of the first crash, `seconds` wall time.
+    """
+
+    id: str
+    engine: str
+    policy: str
+    provider: str
+    window: str
+    schedule: list[str]
+    kind: Literal["judged", "not reached", "error"]
+    seconds: float
+    detail: str = ""
+    observed: Observed | None = None
+    expected: Expected | None = None
+    violations: list[Violation] = []
+
+
+def reference_of(trial: Trial, capabilities: Mapping[str, str]) -> Reference:
+    """The reference that a trial without a crash is; `capabilities` are those of its world, by target.
+
+    Raises LabError when the run does not even work without a crash.
+    """
+    life, evidence = trial.lives[0], trial.evidence
+    if evidence is None or evidence.run is None:
+        raise LabError(
+            f"the workflow fails without any crash, with exit status {life.status}:\n{life.output}",
+            safe="no trial was started",
+            next="make it run first: labkit run",
+        )
+    effects = [entry for entry in evidence.outside if entry.kind == "effect"]
+    return Reference(
+        evidence=evidence,
+        crashes=[Crashed(*crash) for crash in zip(life.passed, windows(life.passed), _tried(life.passed), strict=True)],
+        capability={step_of(entry.subject): capabilities[entry.target] for entry in effects},
+        activities=Counter(step_of(entry.subject) for entry in evidence.outside if entry.kind == "activity"),
+    )
+
+
+def outcome_of(
+    id: str, scenario: Scenario, crashes: Sequence[Crashed], trial: Trial, reference: Reference, seconds: float
+) -> Outcome:
+    """Judge a trial whose processes were to die at `crashes`."""
+    outcome = Outcome(
+        id=id,
+        engine=scenario.engine,
+        policy=scenario.policy,
+        provider=scenario.provider,
+        window=crashes[0].window,
+        schedule=[str(crash.tap) for crash in crashes],
+        kind="judged",
+        seconds=seconds,
+    )
+    last = trial.lives[-1]
+    if trial.evidence is None:
+        kind = "error" if last.failed else "not reached"
+        detail = f"process {len(trial.lives)} ended with status {last.status}, its tap is {last.tap}\n{last.output}"
+        return msgspec.structs.replace(outcome, kind=kind, detail=detail.strip())
+    violations, observed = judge_trial(scenario, trial, trial.evidence, reference)
+    expected = expect(crashes, scenario.engine, scenario.policy, reference.capability, reference.activities)
+    return msgspec.structs.replace(outcome, observed=observed, expected=expected, violations=violations)
+
+
+def judge_trial(
+    scenario: Scenario, trial: Trial, evidence: Evidence, reference: Reference
+) -> tuple[list[Violation], Observed]:
+    """The invariants that a trial broke, and its five counts."""
+    *dead, last = trial.lives
+    untracked = frozenset(subject for life in trial.lives for subject in life.found.untracked)
+    judged = Judged(
+        evidence=evidence,
+        reference=reference.evidence,
+        at_crash=last.found.status,
+        acknowledged=frozenset(step for life in dead for step in _committed(life.passed)),
+        again=frozenset(_committed(last.passed)),
+        untracked=untracked,
+        drift=scenario.drift,
+    )
+    violations = judge(judged)
+    observed = Observed(
+        duplicated=bool(evidence.duplicated()),
+        ambiguous=evidence.status == "waiting_for_person",
+        untracked=bool(untracked),
+        activities_repeated=evidence.activities_repeated(),
+        lost=any(violation.invariant == "no lost effect" for violation in violations),
+    )
+    return violations, observed
+
+
+def _committed(passed: Sequence[Tap]) -> list[str]:
+    """The steps whose commit was acknowledged."""
+    return [tap.step for tap in passed if tap.operation == "commit" and tap.phase == "after"]
+
+
+def _tried(passed: Sequence[Tap]) -> list[bool]:
+    """For each tap, whether an attempt had been marked."""
+    return [tap.operation == "call" or (tap.operation, tap.phase) == ("attempt", "after") for tap in passed]
