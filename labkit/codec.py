@@ -136,6 +136,20 @@ def return_decoder(function: Callable[..., Any]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(get_type_hints(function).get("return", Any))
 
 
+def difference(stored: Any, read: Any, path: str) -> str:
+    """The path of the first place where two plain values differ."""
+    if isinstance(stored, dict) and isinstance(read, dict):
+        for key in sorted(stored.keys() | read.keys()):
+            if key not in stored or key not in read:
+                return f"{path}.{key}"
+            if stored[key] != read[key]:
+                return difference(stored[key], read[key], f"{path}.{key}")
+    if isinstance(stored, list) and isinstance(read, list) and len(stored) == len(read):
+        pairs = enumerate(zip(stored, read, strict=True))
+        return next(difference(a, b, f"{path}[{index}]") for index, (a, b) in pairs if a != b)
+    return path
+
+
 class Head(msgspec.Struct):
     """The few fields that can be read from a stored run of any schema."""
 
@@ -164,7 +178,7 @@ class Codec(Generic[S]):
         """The run as JSON bytes; raise InvalidState when it could not be read back as it is."""
         what = f"state of run {run.run_id}"
         body = encode(run, what, self.workflow.max_state_bytes)
-        back = self.decode(body)
+        back = self._parse(body)
         if back != run:
             raise InvalidState(
                 f"{changed(run, back, what)} cannot be stored as it is",
@@ -174,7 +188,18 @@ class Codec(Generic[S]):
         return body
 
     def decode(self, body: bytes) -> Run[S]:
-        """The run held by `body`; raise InvalidState for malformed or oversized bytes, an unknown schema or status."""
+        """The run held by `body`, exactly.
+
+        Raises InvalidState for malformed or oversized bytes, an unknown schema or status, and for a field that is
+        missing or unknown: it is never filled with a default or dropped.
+        """
+        run = self._parse(body)
+        stored, read = _plain.decode(body), _plain.decode(_encoder.encode(run))
+        if stored != read:
+            raise self._refusal(body, f"{difference(stored, read, 'state')} is missing or unknown")
+        return run
+
+    def _parse(self, body: bytes) -> Run[S]:
         if not isinstance(body, bytes | str) or len(body) > self.workflow.max_state_bytes:
             raise self._refusal(b"", f"expected at most {self.workflow.max_state_bytes:,} bytes of text")
         try:

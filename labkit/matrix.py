@@ -102,7 +102,7 @@ def _known(kind: str, asked: tuple[str, ...], known: tuple[str, ...], default: t
 def _explore_all(
     workflow: Workflow[Any], combinations: list[Combination], crashes: int, inputs: dict[str, Any] | None
 ) -> Iterator[tuple[Combination, Report]]:
-    inputs = workflow.example if inputs is None else inputs
+    inputs = inputs or workflow.example
     name = name_of(workflow)
     cores = min(os.cpu_count() or 1, len(combinations))
     if name is None or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each
@@ -146,7 +146,7 @@ def render(report: MatrixReport) -> Table:
     for cell in report.cells:
         combination = (cell.engine, cell.policy, cell.provider)
         names = combination if combination != last else ("", "", "")
-        counts = [_count(getattr(cell, name), cell.expected[name]) for name in COUNTS]
+        counts = [_count(getattr(cell, name), cell.expected.get(name, getattr(cell, name))) for name in COUNTS]
         table.add_row(*names, cell.window, str(cell.schedules), *counts, cell.verdict)
         last = combination
     return table

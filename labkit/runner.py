@@ -51,7 +51,7 @@ def assemble(
         workflow=workflow,
         codec=codec,
         engine=built,
-        policy=POLICIES[policy],
+        policy=POLICIES[policy](),
         world=world,
         clock=clock or SystemClock(),
     )
@@ -61,6 +61,12 @@ def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
     """The state that `inputs` begin with; raise InvalidInput when they do not fit the workflow."""
     if not workflow.steps:
         raise InvalidInput(f"workflow {workflow.name} has no step", safe="nothing was written", next="register one")
+    check_names(workflow, inputs)
+    return workflow.begin(**inputs)
+
+
+def check_names(workflow: Workflow[Any], inputs: dict[str, Any]) -> None:
+    """Raise InvalidInput unless `inputs` have the names that the workflow begins with."""
     try:
         signature(workflow.begin).bind(**inputs)
     except TypeError as error:
@@ -69,7 +75,6 @@ def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
             safe="nothing was written",
             next=f"it takes {signature(workflow.begin)}",
         ) from error
-    return workflow.begin(**inputs)
 
 
 class Runner:

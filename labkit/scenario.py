@@ -10,9 +10,10 @@ from labkit.clock import Clock
 from labkit.coordination import approvals
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
+from labkit.provider.faults import Fault
 from labkit.provider.protocol import World
 from labkit.provider.twin import Twin
-from labkit.runner import Parts, Runner, assemble
+from labkit.runner import Parts, Runner, assemble, check_names
 from labkit.store import runs
 from labkit.store.protocol import Store
 
@@ -22,7 +23,10 @@ MANAGER = "manager"
 
 
 class Scenario(msgspec.Struct, kw_only=True, frozen=True):
-    """What is run: `provider` is a capability that replaces every target's own, or `as-declared`."""
+    """What is run: `provider` is a capability that replaces every target's own, or `as-declared`.
+
+    `faults` say when the provider misbehaves; theory knows of none of them.
+    """
 
     workflow: Workflow[Any]
     inputs: dict[str, Any]
@@ -31,10 +35,12 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
     provider: str = AS_DECLARED
     drift: bool = False
     run_id: str = "run-1"
+    faults: tuple[Fault, ...] = ()
 
     @property
     def tenant(self) -> str:
-        """The tenant that the inputs belong to."""
+        """The tenant that the inputs belong to; raise InvalidInput when they do not fit the workflow."""
+        check_names(self.workflow, self.inputs)
         return self.workflow.tenant_of(**self.inputs) if self.workflow.tenant_of else "acme"
 
     @property
@@ -46,7 +52,7 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
 
     def twin(self) -> Twin:
         """A fresh in-process world for this scenario."""
-        return Twin(self.workflow.targets, capability=self.capability, drift=self.drift)
+        return Twin(self.workflow.targets, capability=self.capability, drift=self.drift, faults=self.faults)
 
     def parts(self, store: Store, world: World, clock: Clock | None = None) -> Parts:
         """The parts of a runner for this scenario."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -19,12 +18,18 @@ from labkit.store import runs
 
 
 class Evidence(msgspec.Struct, kw_only=True):
-    """A run (None when it does not exist), its effect ledger, its approvals, and the provider's ledger."""
+    """A run, its effect ledger, its approvals, and the provider's ledger.
+
+    `run` is None when it does not exist, or when it is `unreadable` (the error as text). `reexecuted` counts what the
+    provider was asked to do while the run was only read.
+    """
 
     run: Run[Any] | None
     effects: list[ledger.Entry]
     approvals: list[Approval]
     outside: list[Entry]
+    unreadable: str = ""
+    reexecuted: int = 0
 
     @property
     def status(self) -> str:
@@ -48,14 +53,21 @@ class Evidence(msgspec.Struct, kw_only=True):
 def gather(runner: Runner, run_id: str, run: Run[Any] | None = None) -> Evidence:
     """Read the evidence about a run; `run` spares reading it when the caller has just recovered it."""
     parts = runner.parts
+    unreadable, before = "", len(parts.world.entries())
     if run is None:
-        with suppress(UnknownRun):
+        try:
             run = runner.read(run_id)
+        except UnknownRun:
+            pass
+        except Exception as failure:  # a journal that the code cannot replay is a finding too
+            unreadable = f"{type(failure).__name__}: {failure}"
     return Evidence(
         run=run,
         effects=ledger.entries(parts.store, run_id) if parts.policy.tracks else [],
         approvals=approvals_of(parts.store, run_id),
         outside=parts.world.entries(),
+        unreadable=unreadable,
+        reexecuted=len(parts.world.entries()) - before,
     )
 
 

@@ -45,6 +45,8 @@ def _lost(case: Judged) -> Iterator[str]:
     if case.evidence.status == "completed":
         done = case.evidence.executed()
         yield from (f"{subject} was never executed" for subject in case.reference.executed() if not done[subject])
+        open_ = [entry for entry in case.evidence.effects if entry.status in ("planned", "executing", "ambiguous")]
+        yield from (f"the run is completed and our ledger has {e.effect_key} as {e.status}" for e in open_)
 
 
 def _untracked(case: Judged) -> Iterator[str]:
@@ -81,9 +83,18 @@ def _result(case: Judged) -> Iterator[str]:
             yield f"{name} is {_short(found[name])}, a fault-free run has {_short(expected[name])}"
 
 
+def _replay(case: Judged) -> Iterator[str]:
+    """The reference counts too: it is read once more after its images were taken, a recovered run is not."""
+    again = case.evidence.reexecuted or case.reference.reexecuted
+    if again:
+        yield f"reading the run made {again} calls to the provider"
+
+
 def _finished(case: Judged) -> Iterator[str]:
     """Every recovery ends: closed, or waiting for a person who has something to decide."""
-    if case.evidence.status == "waiting_for_person":
+    if case.evidence.unreadable:
+        yield f"the run cannot be read: {case.evidence.unreadable}"
+    elif case.evidence.status == "waiting_for_person":
         if not any(entry.status in ("ambiguous", "planned") for entry in case.evidence.effects):
             yield "the run waits for a person and no effect needs one"
     elif case.evidence.status not in TERMINAL:
@@ -97,6 +108,7 @@ INVARIANTS: dict[str, Callable[[Judged], Iterator[str]]] = {
     "acknowledged progress is kept": _progress,
     "a terminal state stays": _terminal,
     "an approval is asked once and used once": _approval,
+    "a fork or a replay re-executes nothing": _replay,
     "the recovered result equals that of a fault-free run": _result,
     "every recovery ends": _finished,
 }

@@ -53,12 +53,14 @@ class Expected(NamedTuple):
 
 def expect(
     crashes: Sequence[Crashed], engine: str, policy: str, capability: dict[str, str], activities: dict[str, int]
-) -> Expected:
-    """What should follow from `crashes`, in order.
+) -> Expected | None:
+    """What should follow from `crashes`, in order; None for a policy that theory has no rules for.
 
     `capability` says, for each effect's step, what its provider can do; `activities` how many activity calls a step
     makes. An ambiguous effect stops the run, so that later crashes find nothing left to break.
     """
+    if (policy, "dedup") not in RULES:
+        return None
     duplicated = untracked = False
     repeated = 0
     for crash in crashes:

@@ -152,7 +152,7 @@ class Outbox:
                 raise EffectRejected(receipt.id, f"effect {entry.effect_key} was refused: {receipt.id}")
 
 
-POLICIES: dict[str, Policy] = {policy.name: policy for policy in (Bare(), Keyed(), Ledger(), Outbox())}
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (Bare, Keyed, Ledger, Outbox)}
 
 
 def call(fx: Effect, order: Order) -> Receipt:

@@ -9,6 +9,7 @@ import msgspec
 
 from labkit.check.invariants import Violation
 from labkit.errors import InvalidInput
+from labkit.provider.faults import Fault
 from labkit.scenario import Scenario
 
 FORMAT = "labkit-counterexample/1"
@@ -24,6 +25,7 @@ class Counterexample(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     policy: str
     provider: str
     drift: bool = False
+    faults: tuple[Fault, ...] = ()
     schedule: list[str]
     violations: list[Violation]
 
@@ -37,6 +39,7 @@ class Counterexample(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             policy=scenario.policy,
             provider=scenario.provider,
             drift=scenario.drift,
+            faults=scenario.faults,
             schedule=schedule,
             violations=violations,
         )

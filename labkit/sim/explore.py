@@ -21,6 +21,7 @@ from labkit.check.theory import Crashed, expect
 from labkit.check.windows import windows
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
+from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, Scenario
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Life, Simulation, first_life
@@ -49,8 +50,8 @@ class Report(msgspec.Struct, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """True when no schedule broke an invariant."""
-        return not self.violations
+        """True when schedules were explored and none broke an invariant."""
+        return self.schedules > 0 and not self.violations
 
     @property
     def verdict(self) -> str:
@@ -81,14 +82,23 @@ def explore(
     provider: str = AS_DECLARED,
     crashes: int = 1,
     drift: bool = False,
+    faults: tuple[Fault, ...] = (),
     progress: Progress | None = None,
     **inputs: Any,
 ) -> Report:
-    """Explore every schedule of one to `crashes` crashes of a workflow; `inputs` are those of its first state.
+    """Explore every schedule of one to `crashes` crashes of a workflow begun with `inputs`, or with its example.
 
     Raises InvalidInput for names, inputs or a number of crashes (1 to 3) that do not exist.
     """
-    scenario = Scenario(workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, drift=drift)
+    scenario = Scenario(
+        workflow=workflow,
+        inputs=inputs or workflow.example,
+        engine=engine,
+        policy=policy,
+        provider=provider,
+        drift=drift,
+        faults=faults,
+    )
     return Explorer(scenario, crashes, progress).report()
 
 
@@ -105,7 +115,7 @@ class Explorer:
         self.schedules, self.recoveries, self.ambiguous = 0, 0, 0
         self.violations: Counter[str] = Counter()
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
-        outside = self.reference.evidence.outside if self.reference.evidence else []
+        outside = self.reference.evidence.outside
         capability = self.simulation.world.capability
         self._capability = {step_of(e.subject): capability(e.target) for e in outside if e.kind == "effect"}
         self._activities = Counter(step_of(e.subject) for e in outside if e.kind == "activity")
@@ -148,8 +158,6 @@ class Explorer:
                 self._explore(successor, after)
 
     def _judge(self, life: Life, image: Image, branch: Branch) -> tuple[list[Violation], Observed]:
-        if life.evidence is None or self.reference.evidence is None:
-            return [Violation("every recovery ends", life.error)], Observed(False, False, False, 0, False)
         judged = Judged(
             evidence=life.evidence,
             reference=self.reference.evidence,
@@ -160,6 +168,8 @@ class Explorer:
             drift=self.scenario.drift,
         )
         violations = judge(judged)
+        if life.error:
+            violations.append(Violation("every recovery ends", life.error))
         observed = Observed(
             duplicated=bool(life.evidence.duplicated()),
             ambiguous=life.evidence.status == "waiting_for_person",
@@ -173,7 +183,7 @@ class Explorer:
         count = len(branch.schedules)
         self.schedules += count
         self.ambiguous += count * observed.ambiguous
-        for name in {violation.invariant for violation in violations}:
+        for name in dict.fromkeys(violation.invariant for violation in violations):
             self.violations[name] += count
         names = self.scenario
         for crashes in branch.schedules:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ import msgspec
 from labkit.check.evidence import Evidence, gather
 from labkit.check.invariants import Judged, Violation, judge
 from labkit.clock import ManualClock
-from labkit.errors import LabError, StaleWrite
+from labkit.errors import StaleWrite
 from labkit.model import Workflow
 from labkit.provider.twin import Twin
 from labkit.scenario import AS_DECLARED, Scenario, drive
@@ -57,21 +57,40 @@ class InterleaveReport(msgspec.Struct, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """True when no interleaving broke an invariant."""
-        return not self.broken
+        """True when interleavings were played and none broke an invariant."""
+        return self.interleavings > 0 and not self.broken
+
+
+OwnTap = tuple[str, Tap]  # the owner that passed it, and the tap
+STALE = "a stale owner's write is refused"
+ANYBODY = (*NOT_STORED, "begin", "approve")  # operations that need not own the run
+
+
+def stale_writes(story: Sequence[OwnTap]) -> list[Violation]:
+    """The commits of workers that did not own the run any more; `story` holds the taps of both workers in order."""
+    owner, found = "", []
+    for worker, tap in story:
+        if tap.phase != "after" or tap.operation in ANYBODY:
+            continue
+        if tap.operation == "claim":
+            owner = worker
+        elif worker != owner:
+            found.append(Violation(STALE, f"{worker} committed {tap}, {owner or 'nobody'} owns the run"))
+    return found
 
 
 class _Worker(threading.Thread):
     """Runs a scenario as one owner, and hands control back at each switch point that it is told to stop at."""
 
-    def __init__(self, scenario: Scenario, path: str, world: Twin, owner: str, pause_after: int | None) -> None:
+    def __init__(
+        self, scenario: Scenario, path: str, world: Twin, owner: str, pause_after: int | None, story: list[OwnTap]
+    ) -> None:
         super().__init__(daemon=True)
         self.store = SqliteStore(path)
         self.runner = scenario.runner(self.store, world, ManualClock(), owner=owner)
-        self._scenario, self._pause_after = scenario, pause_after
+        self._scenario, self._pause_after, self._owner, self._story = scenario, pause_after, owner, story
         self._count = TapCounter()
         self._may_run, self._stopped = threading.Event(), threading.Event()
-        self.taps: list[Tap] = []
         self.points: list[Tap] = []
         self.done, self.refused, self.error = False, 0, ""
 
@@ -88,15 +107,16 @@ class _Worker(threading.Thread):
             drive(self.runner, self._scenario.run_id, self._scenario.inputs)
         except StaleWrite:
             self.refused += 1
-        except LabError as failure:
-            self.error = f"{type(failure).__name__}: {failure.what}"
-        self.done = True
-        self._stopped.set()
+        except Exception as failure:  # whatever ends a worker is a finding
+            self.error = f"{type(failure).__name__}: {failure}"
+        finally:
+            self.done = True
+            self._stopped.set()
 
     def heard(self, label: str, phase: str) -> None:
         """A tap of this worker: stop here when it is the switch point that was asked for."""
         tap = self._count(label, phase)
-        self.taps.append(tap)
+        self._story.append((self._owner, tap))
         if phase == "before" and tap.operation not in NOT_STORED:
             return
         self.points.append(tap)
@@ -115,7 +135,9 @@ def interleave(
     **inputs: Any,
 ) -> InterleaveReport:
     """Run every interleaving of two workers with at most two preemptions, and judge each."""
-    scenario = Scenario(workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider)
+    scenario = Scenario(
+        workflow=workflow, inputs=inputs or workflow.example, engine=engine, policy=policy, provider=provider
+    )
     reference = first_life(Simulation(scenario)).evidence
     found: list[Interleaving] = []
     total = refused = ambiguous = 0
@@ -123,7 +145,7 @@ def interleave(
         total += 1
         refused += played.refused
         ambiguous += evidence.status == "waiting_for_person"
-        played.violations += judge(Judged(evidence=evidence, reference=reference or evidence))
+        played.violations += judge(Judged(evidence=evidence, reference=reference))
         if played.violations:
             found.append(played)
     return InterleaveReport(
@@ -141,14 +163,16 @@ def interleave(
 def _all(scenario: Scenario) -> Iterator[tuple[Interleaving, Evidence]]:
     for first in itertools.count(1):
         for second in itertools.chain([None], itertools.count(1)):
-            workers, evidence = _play(scenario, first, second)
+            workers, evidence, story = _play(scenario, first, second)
             if len(workers[0].points) < first:  # the first worker ended before its pause: every pause has been tried
                 return
             reached = len(workers[1].points)
             if second is not None and reached < second:
                 break
             woken = str(workers[1].points[second - 1]) if second else "the end"
-            yield _told(first, second, workers, woken), evidence
+            played = _told(first, second, workers, woken)
+            played.violations += stale_writes(story)
+            yield played, evidence
 
 
 def _told(first: int, second: int | None, workers: list[_Worker], woken: str) -> Interleaving:
@@ -163,12 +187,13 @@ def _told(first: int, second: int | None, workers: list[_Worker], woken: str) ->
     )
 
 
-def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Worker], Evidence]:
+def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Worker], Evidence, list[OwnTap]]:
     path = f"file:/labkit-{next(_names)}?vfs=memdb"
     world = scenario.twin()
+    story: list[OwnTap] = []
     workers = [
-        _Worker(scenario, path, world, "worker-1", first),
-        _Worker(scenario, path, world, "worker-2", second),
+        _Worker(scenario, path, world, "worker-1", first, story),
+        _Worker(scenario, path, world, "worker-2", second, story),
     ]
     by_thread: dict[int, _Worker] = {}
 
@@ -185,4 +210,4 @@ def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Wor
     evidence = gather(workers[1].runner, scenario.run_id)
     for worker in workers:
         worker.store.close()
-    return workers, evidence
+    return workers, evidence, story

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from labkit.check.evidence import Evidence, gather, untracked
 from labkit.clock import ManualClock
+from labkit.effects.policies import POLICIES
+from labkit.engines import ENGINES
 from labkit.errors import LabError
 from labkit.provider.twin import Image as TwinImage
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
+from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
 
@@ -36,7 +41,7 @@ class Life(NamedTuple):
     taps: list[Tap]
     image_of: list[int]
     images: list[Image]
-    evidence: Evidence | None
+    evidence: Evidence
     error: str
 
 
@@ -54,22 +59,28 @@ class Simulation:
         """One process from `image` to its end; with `keep_images`, what survives a crash at each of its taps."""
         self.store.restore(image.database)
         self.world.restore(image.world)
+        self.runner = self._process()
         recorder = _Recorder(self, image) if keep_images else _Taps()
-        error, evidence = "", None
+        error, run = "", None
         with listening(recorder):
             try:
                 run = drive(self.runner, self.scenario.run_id, self.scenario.inputs)
-                evidence = gather(self.runner, self.scenario.run_id, run)
             except Exception as failure:  # whatever ends a recovery is a finding, not ours to hide
                 error = f"{type(failure).__name__}: {failure}"
+        evidence = gather(self.runner, self.scenario.run_id, run)
         return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error)
+
+    def _process(self) -> Runner:
+        """A new process: what engine, policy or runner kept in memory died with the old one."""
+        parts, names = self.runner.parts, self.scenario
+        engine, policy = ENGINES[names.engine](parts.store, parts.codec), POLICIES[names.policy]()
+        return Runner(replace(parts, engine=engine, policy=policy), tenant=names.tenant)
 
     def survivors(self, database: bytes) -> Image:
         """The image of this very moment, with `database` as the last committed state."""
         tenant, run_id = self.scenario.tenant, self.scenario.run_id
-        rows = self.store.rows("SELECT status FROM runs WHERE run_id=?", run_id)
         unknown = frozenset(untracked(self.runner.parts, tenant, run_id))
-        return Image(database, self.world.image(), rows[0][0] if rows else "none", unknown)
+        return Image(database, self.world.image(), status_of(self.store, tenant, run_id), unknown)
 
 
 class _Taps:
@@ -116,9 +127,9 @@ class _Recorder(_Taps):
 def first_life(simulation: Simulation) -> Life:
     """The fault-free life of a scenario; raise the workflow's own error when it does not even work without a crash."""
     life = simulation.live(simulation.begin, keep_images=True)
-    if life.evidence is None:
+    if life.error:
         raise LabError(
             f"workflow {simulation.scenario.workflow.name} fails without any crash: {life.error}",
             next="make it run first: labkit run",
         )
-    return life
+    return life._replace(evidence=gather(simulation.runner, simulation.scenario.run_id))

@@ -20,6 +20,7 @@ from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Simulation, first_life
+from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Crash, Tap, TapCounter, listening
 
@@ -64,18 +65,22 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     """
     crashes = [Tap.parse(text) for text in schedule]
     store, world = SqliteStore(), scenario.twin()
-    runner = scenario.runner(store, world, ManualClock())
     reference = first_life(Simulation(scenario)).evidence
     processes: list[Process] = []
     unknown: set[str] = set()
+    at_crash = "none"
     for crash in [*crashes, None]:
+        runner = scenario.runner(store, world, ManualClock())  # nothing in memory outlives a process
         processes.append(_live(runner, scenario, crash))
-        unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id) if crash else set()
+        if crash:
+            unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
+            at_crash = status_of(store, scenario.tenant, scenario.run_id)
     evidence = gather(runner, scenario.run_id)
     done = frozenset(tap.step for process in processes[:-1] for tap in process.taps if _acknowledges(tap))
     judged = Judged(
         evidence=evidence,
-        reference=reference or evidence,
+        reference=reference,
+        at_crash=at_crash,
         acknowledged=done,
         again=frozenset(tap.step for tap in processes[-1].taps if _acknowledges(tap)),
         untracked=frozenset(unknown),
@@ -96,6 +101,7 @@ def replay(counterexample: Counterexample) -> Story:
         policy=counterexample.policy,
         provider=counterexample.provider,
         drift=counterexample.drift,
+        faults=counterexample.faults,
     )
     return simulate(scenario, counterexample.schedule)
 

@@ -83,6 +83,12 @@ def check_free(tx: Tx, run_id: str) -> None:
         )
 
 
+def status_of(source: Store | Tx, tenant_id: str, run_id: str) -> str:
+    """The status in the header of a tenant's run, or `none`."""
+    rows = source.rows("SELECT status FROM runs WHERE run_id=? AND tenant_id=?", run_id, tenant_id)
+    return str(rows[0][0]) if rows else "none"
+
+
 def listing(store: Store, tenant_id: str) -> list[Header]:
     """The headers of all runs of a tenant, oldest first."""
     rows = store.rows("SELECT * FROM runs WHERE tenant_id=? ORDER BY created_at, run_id", tenant_id)

@@ -106,7 +106,7 @@ def harm_of(life: Life, image: Image, reference: Life) -> Harm:
     """What a crash that left `image` led to, when `life` recovered from it and `reference` never crashed."""
     untracked = {step_of(subject) for subject in image.untracked}
     found, whole = life.evidence, reference.evidence
-    if found is None or whole is None:
+    if life.error:
         return Harm(set(), set(), set(), untracked, 0, {"every recovery ends"})
     lost = whole.executed() - found.executed() if found.status == "completed" else Counter[str]()
     judged = Judged(evidence=found, reference=whole, at_crash=image.status, untracked=image.untracked)
