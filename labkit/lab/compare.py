@@ -30,12 +30,14 @@ COLUMNS = ["engine", "killed at", "provider's ledger", "calls", "status", "verdi
 class Row(msgspec.Struct, kw_only=True):
     """One engine: where its process died, what the provider executed for the effect, and how the run ended.
 
-    `activity_calls` are all calls that were made, `again` those of them that had been made before. `broken` are
+    `exit_status` is None when the crash was simulated. `activity_calls` are all calls that were made, `again` those of them that had been made before. `broken` are
     invariants by name; `verdict` is valid, invalid, or unknown when a person has to decide.
     """
 
     engine: str
     killed_at: str
+    pid: int
+    exit_status: int | None
     step: str
     executed: list[Entry]
     activity_calls: int
@@ -95,11 +97,19 @@ class Comparison(msgspec.Struct, kw_only=True):
 
         table = Table(title=self.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
         for name in (name for name in COLUMNS if name != "killed at"):
-            table.add_column(name, overflow="fold", no_wrap=name != "verdict")
+            table.add_column(name, overflow="fold")
         for row in self.rows:
-            engine, _, *rest = row.cells()
-            table.add_row(engine, *rest, style="" if row.verdict == "valid" else "yellow")
+            engine, _, *rest, _ = row.cells()
+            table.add_row(engine, *rest, row.verdict, style="" if row.verdict == "valid" else "yellow")
+        table.caption, table.caption_justify = "\n".join(self._notes()), "left"
         return table
+
+    def _notes(self) -> list[str]:
+        died = ", ".join(f"{row.engine} process {row.pid} ({row.exit_status})" for row in self.rows)
+        broken = dict.fromkeys(name for row in self.rows for name in row.broken)
+        errors = [f"{row.engine}: {row.error}" for row in self.rows if row.error]
+        notes = [f"killed, with exit status: {died}"] if self.real else []
+        return notes + ([f"broken: {', '.join(broken)}"] if broken else []) + errors
 
     def __str__(self) -> str:
         return f"{self.title}\n{self.table.to_string(index=False)}"
@@ -156,6 +166,8 @@ def _row(lab: Lab, scenario: Scenario, at: str, effect: str | None, real: bool) 
     return Row(
         engine=scenario.engine,
         killed_at=killed.tap,
+        pid=killed.pid,
+        exit_status=killed.exit_status,
         step=step,
         executed=[entry for entry in evidence.outside if entry.kind == "effect" and step_of(entry.subject) == step],
         activity_calls=sum(entry.kind == "activity" for entry in evidence.outside),

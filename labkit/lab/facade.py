@@ -13,7 +13,7 @@ from labkit.codec import check_id
 from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.reconcile import compensate, resolve
-from labkit.errors import InvalidInput
+from labkit.errors import InvalidInput, UnknownRun
 from labkit.lab import frames
 from labkit.lab.kill import kill
 from labkit.lab.machine import Machine, known
@@ -32,8 +32,9 @@ class Lab:
     """A database of runs, the provider outside, and a trace of every process. Use it in `with`, or close it.
 
     `path` is a file, made when missing, or ":memory:". The provider's ledger is kept in `path.world/`, the traces in
-    `path.trace/`. `engine` is for new runs; `provider` is a capability that replaces each target's own; `tenant`
-    None means the tenant that the inputs belong to. `workflows` are your own, so that their runs can be read again.
+    `path.trace/`. `engine` and `policy` are for new runs: a run keeps its own. `provider` is a capability that
+    replaces each target's own; `tenant` None means the tenant that the inputs belong to. `workflows` are your own, so
+    that their runs can be read again.
     """
 
     def __init__(
@@ -140,12 +141,15 @@ class Lab:
 
     def fork(self, run: str | RunView, at: int, new_id: str) -> RunView:
         """Copy a run as it was at state version `at` (see `history`) under a new id; effects made so far are shared."""
-        runner, store = self._machine.reader(_id(run)), self._machine.store
-        if store.rows("SELECT 1 FROM runs WHERE run_id=?", check_id("run id", new_id)):
-            raise InvalidInput(f"run id {new_id} is taken", safe="nothing was written", next="choose another id")
-        with store.transaction("run/fork") as tx:
-            runner.parts.engine.fork(tx, _id(run), at, new_id)
+        self._machine.reader(_id(run)).fork(_id(run), at, new_id)
         return self.run(new_id)
+
+    def find(self, run_id: str) -> RunView | None:
+        """The run with this id, or None when there is none."""
+        try:
+            return self.run(run_id)
+        except UnknownRun:
+            return None
 
     def runs(self) -> pd.DataFrame:
         """One row a run, of the lab's tenant or of all."""
@@ -190,7 +194,7 @@ class Lab:
             known.effects,
             known.outside,
             engine=self._machine.header(known.run.run_id).engine,
-            policy=self._machine.policy,
+            policy=known.run.policy,
         )
 
     def close(self) -> None:

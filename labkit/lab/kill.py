@@ -7,6 +7,8 @@ import tempfile
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from labkit.bench.job import Job
 from labkit.bench.launch import KILLED
 from labkit.check.windows import windows
@@ -61,11 +63,13 @@ def kill(
 
 
 def _scenario(machine: Machine, workflow: Workflow[Any], inputs: dict[str, Any], run_id: str) -> Scenario:
-    """The scenario of the next process: a run that is there keeps its engine."""
+    """The scenario of the next process: a run that is there keeps its engine and its policy."""
+    new = machine.scenario(workflow, inputs, run_id)
     try:
-        return machine.scenario(workflow, inputs, run_id, machine.header(run_id).engine)
+        there = machine.scenario_of(machine.header(run_id))
     except UnknownRun:
-        return machine.scenario(workflow, inputs, run_id)
+        return new
+    return msgspec.structs.replace(new, engine=there.engine, policy=there.policy)
 
 
 def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tuple[int, int]:

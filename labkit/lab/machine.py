@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from labkit.cases import CASES, find_workflow
 from labkit.context import ARTIFACTS
@@ -85,17 +87,23 @@ class Machine:
             owner = rows[0][0]
         return runs.header(self.store, owner, run_id)
 
+    def scenario_of(self, found: runs.Header) -> Scenario:
+        """The scenario of a run that is there: a run keeps its engine and its policy."""
+        scenario = self.scenario(self.find(found.workflow_id), {}, found.run_id, found.engine)
+        run, _ = scenario.parts(self.store, scenario.twin()).engine.load(found.run_id)
+        return msgspec.structs.replace(scenario, policy=run.policy)
+
     def reader(self, run_id: str) -> Runner:
         """A runner that only reads a run: its world is an empty twin that is never asked."""
-        return self._runner(self.header(run_id), lambda scenario: scenario.twin())
+        found = self.header(run_id)
+        scenario = self.scenario_of(found)
+        return Runner(scenario.parts(self.store, scenario.twin()), tenant=found.tenant_id)
 
     def worker(self, run_id: str) -> Runner:
         """A runner that can take a run further, connected to the provider."""
-        return self._runner(self.header(run_id), self.outside.world)
-
-    def _runner(self, found: runs.Header, world_of: Callable[[Scenario], Any]) -> Runner:
-        scenario = self.scenario(self.find(found.workflow_id), {}, found.run_id, found.engine)
-        return Runner(scenario.parts(self.store, world_of(scenario)), tenant=found.tenant_id)
+        found = self.header(run_id)
+        scenario = self.scenario_of(found)
+        return Runner(scenario.parts(self.store, self.outside.world(scenario)), tenant=found.tenant_id)
 
     def image(self) -> bytes:
         """The database as it is, as bytes that a database in memory can take over."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+import msgspec
+
 from labkit.effects.ledger import Entry
 from labkit.model import Run, State
 from labkit.provider.protocol import Entry as Outside
@@ -66,11 +68,15 @@ class RunView(_Shown):
         """What to type next."""
         return ADVICE.get(self.status, "lab.timeline({id!r}) shows what happened").format(id=self.id)
 
+    def data(self) -> dict[str, Any]:
+        """The whole record as plain JSON data, with the engine."""
+        return {**msgspec.to_builtins(self.run), "engine": self.engine}
+
     def lines(self) -> list[tuple[str, str]]:
         """Run, status, reason, steps, what is next."""
         run = self.run
         shown = [
-            ("run", f"{run.run_id}: {run.workflow_id} {run.workflow_version} on {self.engine}"),
+            ("run", f"{run.run_id}: {run.workflow_id} {run.workflow_version} on {self.engine}, policy {run.policy}"),
             ("status", run.status),
             ("reason", run.reason),
             ("completed", ", ".join(run.completed_steps) or "no step yet"),
@@ -106,6 +112,11 @@ class Killed(_Shown):
     def next(self) -> str:
         """What to type next."""
         return f"lab.resume({self.run_id!r})" if self.run else "start it again: nothing of the run was written"
+
+    def data(self) -> dict[str, Any]:
+        """What is known of the death, as plain JSON data."""
+        names = ("run_id", "tap", "window", "pid", "exit_status", "died_at")
+        return {name: getattr(self, name) for name in names} | {"status": self.run.status if self.run else None}
 
     def lines(self) -> list[tuple[str, str]]:
         """Who died where, what our database knows, what the provider knows, what is next."""

@@ -1,0 +1,70 @@
+"""Puts the commands together and turns errors into messages and exit codes.
+
+Exit codes: 0 as wished, 1 when a check failed, 2 for bad input, 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from labkit.cli import deciding, exploring, looking, measuring, running
+from labkit.errors import LabError
+
+INTERRUPTED = 130
+P = ParamSpec("P")
+
+COMMANDS: tuple[tuple[str, tuple[Callable[..., None], ...]], ...] = (
+    ("Run and crash", (running.run, running.taps, looking.demo)),
+    ("Every crash", (exploring.matrix, exploring.explore, exploring.replay, exploring.interleave)),
+    ("Measure", (measuring.bench, measuring.trajectory, measuring.perf)),
+    ("Look and decide", (looking.runs, looking.history, looking.effects)),
+    ("Look and decide", (deciding.approve, deciding.resolve, deciding.cancel, deciding.decide)),
+    ("This machine", (looking.doctor,)),
+)
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, with a refusal told on standard error and exit 2, and an interruption with exit 130."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except LabError as error:
+            print(f"labkit: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            print("labkit: interrupted; what was finished stands", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        name="labkit",
+        help="A crash lab for durable agents: kill a workflow for real, and see what the next process may do.",
+        epilog="Start with: labkit demo",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for panel, commands in COMMANDS:
+        for command in commands:
+            app.command(rich_help_panel=panel)(guarded(command))
+    return app
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    try:
+        build()()
+    except KeyboardInterrupt:  # before a command began
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,90 @@
+"""`labkit bench`, `trajectory` and `perf`: real kills, recorded agents, speed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labkit.cli import options
+from labkit.cli.output import emit, progress, telling
+
+KEEP_HELP = "Keep every trial's files and traces in this folder; a campaign that was interrupted goes on there."
+TOOL_HELP = "A tool that changes the world; repeated for several."
+FILES_HELP = "Recorded agent runs, JSON Lines in the chat-completions format."
+
+
+def bench(
+    workflow: options.WorkflowOption = "refund",
+    engine: options.Engines = None,
+    policy: options.Policies = None,
+    provider: options.Provider = "as-declared",
+    repeat: Annotated[int, typer.Option(min=1, help="Kill at each tap this often.")] = 1,
+    case: options.Case = None,
+    inputs: options.Inputs = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the JSON report here, too.")] = None,
+    keep: Annotated[Path | None, typer.Option(metavar="FOLDER", help=KEEP_HELP)] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="A new Python for each process instead of a fork.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Kill real processes at every tap, resume in fresh ones, and compare with what theory expects.
+
+    Exit code 1 when a trial came out otherwise than expected or could not be judged.
+    """
+    import msgspec
+
+    from labkit.bench import render
+    from labkit.bench import run as campaign
+    from labkit.bench.launch import DEFAULT_MODE
+
+    flow = options.workflow_of(workflow)
+    with progress(f"{flow.name}: real kills") as tell:
+        report = campaign(
+            engines=options.engines(engine),
+            policies=options.policies(policy),
+            provider=options.providers([provider])[0],
+            repeat=repeat,
+            workflow=flow,
+            inputs=options.inputs_of(flow, case, inputs),
+            mode="plain" if plain else DEFAULT_MODE,
+            out=keep,
+            keep=keep is not None,
+            progress=tell,
+        )
+    if out:
+        out.write_text(json.dumps(msgspec.to_builtins(report), indent=2) + "\n", "utf-8")
+    emit(as_json, report, lambda: render(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def trajectory(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help=FILES_HELP)],
+    effect: Annotated[list[str], typer.Option("--effect", metavar="NAME", help=TOOL_HELP)],
+    engine: options.Engines = None,
+    policy: options.Policies = None,
+    provider: options.Provider = "neither",
+    as_json: options.Json = False,
+) -> None:
+    """Say what one crash would have done to recorded agent runs: calls made twice, lost, or left ambiguous."""
+    from labkit.trajectory.report import analyse, render
+
+    (capability,) = options.providers([provider])
+    with progress("recorded runs") as tell:
+        report = analyse(files, effect, options.engines(engine), options.policies(policy), capability, tell)
+    emit(as_json, report, lambda: render(report))
+
+
+def perf(
+    quick: Annotated[bool, typer.Option("--quick", help="Measure next to nothing: does everything work here?")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Measure our engines beside raw SQLite, LangGraph, DBOS and eventsourcing, and hold them against their marks."""
+    from labkit import perf as speed
+
+    with telling("measuring") as tell:
+        report = speed.measure(progress=tell, quick=quick)
+    emit(as_json, report, lambda: speed.render(report))

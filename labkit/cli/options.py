@@ -1,0 +1,106 @@
+"""Options that several commands share, and the checks of what they are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labkit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from labkit.model import Workflow
+
+WORKFLOW_HELP = "A case of the lab (refund), or module:attribute of your own."
+WorkflowName = Annotated[str, typer.Argument(metavar="WORKFLOW", help=WORKFLOW_HELP)]
+WorkflowOption = Annotated[str, typer.Option("--workflow", metavar="NAME", help=WORKFLOW_HELP)]
+Case = Annotated[int | None, typer.Option(help="The input `case`: a row of datasets/refund_cases.csv.")]
+Inputs = Annotated[
+    list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="An input of the workflow; VALUE as JSON.")
+]
+Engine = Annotated[str | None, typer.Option(help="snapshot, event-sourced or hybrid (the default).")]
+Engines = Annotated[list[str] | None, typer.Option("--engine", help="Only this engine; may be repeated.")]
+Policy = Annotated[str | None, typer.Option(help="bare, keyed, ledger (the default) or outbox.")]
+Policies = Annotated[list[str] | None, typer.Option("--policy", help="Only this policy; may be repeated.")]
+Provider = Annotated[str, typer.Option(help="What each provider can do: dedup, lookup, neither, or as-declared.")]
+Providers = Annotated[
+    list[str] | None, typer.Option("--provider", help="Only this provider: dedup, lookup, neither or as-declared.")
+]
+Drift = Annotated[bool, typer.Option("--drift", help="Models answer differently when they are asked again.")]
+Crashes = Annotated[int, typer.Option(min=1, max=3, help="Crashes in a schedule, at most.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Database = Annotated[Path, typer.Option("--db", metavar="FILE", help="The lab's database.")]
+Tenant = Annotated[str | None, typer.Option(help="Only this tenant's runs.")]
+WorkflowCode = Annotated[
+    str | None, typer.Option("--workflow", metavar="NAME", help="Where the code of the run is, if it is your own.")
+]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, such as refund-17.")]
+
+
+def engines(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The engines by name, checked; raise InvalidInput with the nearest name otherwise."""
+    from labkit.engines import ENGINES
+
+    return _all_known("engine", names, ENGINES)
+
+
+def policies(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The policies by name, checked."""
+    from labkit.effects.policies import POLICIES
+
+    return _all_known("policy", names, POLICIES)
+
+
+def providers(names: Iterable[str] | None) -> tuple[str, ...]:
+    """The providers by name, checked."""
+    from labkit.scenario import PROVIDERS
+
+    return _all_known("provider", names, PROVIDERS)
+
+
+def _all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
+    from labkit.lab.machine import known
+
+    return tuple(known(kind, name, choices) for name in names or ())
+
+
+def workflow_of(name: str) -> Workflow[Any]:
+    """The workflow called `name`; code in the current folder is found, too."""
+    import sys
+
+    from labkit.cases import find_workflow
+
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    return find_workflow(name)
+
+
+def inputs_of(workflow: Workflow[Any], case: int | None, given: list[str] | None) -> dict[str, Any]:
+    """The inputs of a run: `--input` and `--case`, else the workflow's own example. Raise InvalidInput if malformed."""
+    found: dict[str, Any] = {} if case is None else {"case": case}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise InvalidInput(f"--input {text!r} is not NAME=VALUE", safe="nothing was run", next="--input case=17")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value  # plain text need not be quoted twice
+    return found or dict(workflow.example)
+
+
+def own(workflow: str | None) -> list[Workflow[Any]]:
+    """The workflow that was named, if one was."""
+    return [workflow_of(workflow)] if workflow else []
+
+
+def existing(db: Path) -> Path:
+    """The path of a database that is there; raise InvalidInput otherwise, so that looking makes no file."""
+    if not db.is_file():
+        raise InvalidInput(
+            f"there is no database {db}", safe="nothing was made", next=f"labkit run refund --case 17 --db {db}"
+        )
+    return db

@@ -1,0 +1,131 @@
+"""`labkit run` and `labkit taps`."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labkit.cli import options
+from labkit.cli.output import emit, table
+from labkit.cli.standing import next_command
+from labkit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from labkit.lab.facade import Lab
+    from labkit.lab.view import Killed, RunView
+    from labkit.model import Workflow
+
+CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeated: kill its successor, too."
+
+
+def run(
+    workflow: options.WorkflowName = "refund",
+    case: options.Case = None,
+    inputs: options.Inputs = None,
+    crash: Annotated[list[str] | None, typer.Option("--crash", metavar="TAP", help=CRASH_HELP)] = None,
+    effect: Annotated[str | None, typer.Option(metavar="STEP", help="The step whose window --crash means.")] = None,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Leave the run dead after --crash.")] = True,
+    approve: Annotated[bool, typer.Option("--approve/--no-approve", help="Play the manager, or wait for one.")] = True,
+    db: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the run in this database.")] = None,
+    run_id: Annotated[str | None, typer.Option(metavar="RUN", help="Another run id than refund-17.")] = None,
+    engine: options.Engine = None,
+    policy: options.Policy = None,
+    provider: options.Provider = "as-declared",
+    drift: options.Drift = False,
+    as_json: options.Json = False,
+) -> None:
+    """Run or resume a workflow, kill it for real if you name a tap, and draw what happened.
+
+    With --crash a child process dies at the tap and this process, which has not touched the run before, resumes it.
+    Without --db everything is in a temporary folder.
+    """
+    from labkit.lab.facade import Lab, run_id_of
+
+    if not resume and not (db and crash):
+        raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
+    flow = options.workflow_of(workflow)
+    given = options.inputs_of(flow, case, inputs)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="labkit-")) if db is None else ""
+        made = Lab(
+            db or Path(folder) / "lab.db",
+            engine=engine or "hybrid",
+            policy=policy or "ledger",
+            provider=provider,
+            drift=drift,
+            workflows=[flow],
+        )
+        lab = stack.enter_context(made)
+        name = run_id or run_id_of(flow, given)
+        _keeps(lab.find(name), engine, policy)
+        killed = [lab.kill(flow, at=at, effect=effect, run_id=name, **given) for at in crash or ()]
+        if resume:
+            _take(lab, flow, name, given, approve)
+        found = lab.find(name)
+        timeline = lab.timeline(name) if found else None
+        following = next_command(found, workflow, db)
+        data = {
+            "killed": [each.data() for each in killed],
+            "run": found.data() if found else None,
+            "timeline": timeline.data() if timeline else None,
+            "next": following,
+        }
+        emit(as_json, data, lambda: _shown(killed, timeline, following))
+
+
+def taps(
+    workflow: options.WorkflowName = "refund",
+    case: options.Case = None,
+    inputs: options.Inputs = None,
+    engine: options.Engine = None,
+    policy: options.Policy = None,
+    provider: options.Provider = "as-declared",
+    as_json: options.Json = False,
+) -> None:
+    """List the taps that a run passes, each with its crash window: every place where --crash can kill."""
+    from labkit.check.windows import windows
+    from labkit.lab.foresee import foresee
+    from labkit.scenario import Scenario
+
+    flow = options.workflow_of(workflow)
+    (engine_name,) = options.engines([engine or "hybrid"])
+    (policy_name,) = options.policies([policy or "ledger"])
+    options.providers([provider])
+    given = options.inputs_of(flow, case, inputs)
+    passed = foresee(Scenario(workflow=flow, inputs=given, engine=engine_name, policy=policy_name, provider=provider))
+    rows = [{"tap": str(tap), "window": window} for tap, window in zip(passed, windows(passed), strict=True)]
+    data = {"workflow": flow.name, "engine": engine_name, "policy": policy_name, "provider": provider, "taps": rows}
+    title = f"{flow.name} on {engine_name}, policy {policy_name}: {len(rows)} taps"
+    emit(as_json, data, lambda: table(("tap", "window"), (row.values() for row in rows), title))
+
+
+def _keeps(found: RunView | None, engine: str | None, policy: str | None) -> None:
+    """Refuse to go on with a run on another engine or policy than it was begun with."""
+    if found is None:
+        return
+    for kind, asked, own in (("engine", engine, found.engine), ("policy", policy, found.run.policy)):
+        if asked not in (None, own):
+            raise InvalidInput(
+                f"run {found.id} was begun with {kind} {own}, not {asked}",
+                safe="the run is untouched",
+                next=f"leave --{kind} out, or use another --run-id",
+            )
+
+
+def _take(lab: Lab, flow: Workflow[Any], name: str, given: dict[str, Any], approve: bool) -> None:
+    if lab.find(name) is None:
+        lab.start(flow, run_id=name, approve=approve, **given)
+    else:
+        lab.resume(name, approve=approve)
+
+
+def _shown(killed: list[Killed], timeline: Any, hint: str) -> Any:
+    from rich.console import Group
+
+    parts: list[Any] = [part for each in killed for part in (each, "")]
+    parts += [timeline] if timeline else []
+    return Group(*parts, *(["", f"next: {hint}"] if hint else []))

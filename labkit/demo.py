@@ -1,0 +1,62 @@
+"""The story in a minute: one real kill on three engines, without care and with a ledger, and what the provider has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console, Group
+from rich.rule import Rule
+from rich.text import Text
+
+from labkit.cases.refund import refund
+from labkit.cli.output import emit, table, telling
+from labkit.lab.compare import Comparison, compare
+from labkit.provider.protocol import Entry
+
+CASE = 17
+BEGINNING = (
+    "An agent handles case 17: it reads the case, asks a model twice, waits for a manager, refunds 49.90 EUR, sends a "
+    "mail, closes the ticket. Its process gets {how} in window W3: the payment provider has paid, the reply has not "
+    "arrived. Then another process resumes the run, from nothing but the database."
+)
+CHAPTERS = {
+    "bare": "Policy bare just calls. Nobody wrote down that the call was about to be made, so the next process makes "
+    "it again.",
+    "ledger": "Policy ledger writes the intent first, and sends a key. The next process finds the intent, asks again "
+    "with the same key, and is given the first receipt.",
+}
+END = "The engine is not what saved the money: all three pay twice without a protocol, and once with it."
+NEXT = (
+    ("labkit run refund --crash W3 --policy bare", "one kill, as a timeline"),
+    ("labkit run refund --crash W3 --effect send_mail", "a person decides"),
+    ("labkit matrix", "every crash, and what theory says"),
+    ("labkit explore refund --policy bare", "what breaks, saved"),
+    ("make lab", "the notebooks"),
+)
+
+
+def tell(*, real: bool = True, as_json: bool = False) -> None:
+    """Play the story and print it as it goes; `real=False` only simulates the kills. Takes some seconds."""
+    console = Console(quiet=as_json)
+    how = "SIGKILL" if real else "a simulated crash"
+    console.print(Rule("the durable-agent crash lab"), BEGINNING.format(how=how), "")
+    found: dict[str, Comparison] = {}
+    for policy, why in CHAPTERS.items():
+        with telling(f"killing with policy {policy}") as say:
+            found[policy] = compare(refund, at="W3", policy=policy, real=real, progress=say, case=CASE)
+        console.print(Rule(f"policy {policy}", align="left"), Text(why), found[policy], "")
+    emit(as_json, {policy: each.data() for policy, each in found.items()}, lambda: ending(found))
+
+
+def ending(found: dict[str, Comparison]) -> Any:
+    """The provider's ledgers side by side, and what to do next."""
+    engines = [row.engine for row in next(iter(found.values())).rows]
+    rows = [[policy, *(_executed(row.executed) for row in comparison.rows)] for policy, comparison in found.items()]
+    ledgers = table(["policy", *engines], rows, "what the payment provider really paid for case 17")
+    hints = table(("what to do next", ""), NEXT)
+    return Group(Rule("three provider ledgers", align="left"), ledgers, "", END, "", hints)
+
+
+def _executed(entries: list[Entry]) -> str:
+    lines = (f"{entry.receipt_id}: {entry.request['amount']} {entry.request['currency']}" for entry in entries)
+    return "\n".join(lines)
