@@ -1,0 +1,60 @@
+"""Every deliberately broken part is caught, named, and its counterexample breaks the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from labkit.check.invariants import INVARIANTS, Violation
+from labkit.sim.explore import Explorer
+from labkit.sim.interleave import STALE, interleave
+from labkit.sim.simulate import simulate
+from tests.mutants import MUTANTS, Mutant
+
+BY_CRASHES = [mutant for mutant in MUTANTS if mutant.workers == 1]
+BY_TWO_WORKERS = [mutant for mutant in MUTANTS if mutant.workers == 2]
+
+
+def names(violations: Iterable[Violation]) -> set[str]:
+    return {violation.invariant for violation in violations}
+
+
+def play_two(mutant: Mutant):
+    scenario = mutant.scenario
+    return interleave(
+        scenario.workflow, engine=scenario.engine, policy=scenario.policy, provider=scenario.provider, **scenario.inputs
+    )
+
+
+@pytest.mark.parametrize("mutant", BY_CRASHES, ids=str)
+def test_a_mutant_is_caught_by_crashes_and_its_counterexample_breaks_the_same_again(mutant, monkeypatch):
+    sound = Explorer(mutant.scenario, mutant.crashes).report()
+    assert sound.ok, f"without the mutant: {sound}\n{sound.counterexample}"
+    mutant.install(monkeypatch)
+    report = Explorer(mutant.scenario, mutant.crashes).report()
+    assert not report.ok
+    assert mutant.breaks in report.violations, str(report)
+    found = report.counterexample
+    assert found is not None
+    assert mutant.breaks in names(found.violations), str(found)
+    assert len(found.schedule) == mutant.crashes
+    story = simulate(mutant.scenario, found.schedule)
+    assert names(story.violations) == names(found.violations)
+
+
+@pytest.mark.parametrize("mutant", BY_TWO_WORKERS, ids=str)
+def test_a_mutant_is_caught_by_two_workers_in_the_same_interleavings_each_time(mutant, monkeypatch):
+    assert play_two(mutant).ok
+    mutant.install(monkeypatch)
+    report, again = play_two(mutant), play_two(mutant)
+    assert not report.ok
+    assert mutant.breaks in names(violation for played in report.broken for violation in played.violations)
+    assert [(played.first, played.second, names(played.violations)) for played in report.broken] == [
+        (played.first, played.second, names(played.violations)) for played in again.broken
+    ]
+
+
+def test_every_invariant_has_a_mutant_that_breaks_it_and_every_mutant_a_story():
+    assert {mutant.breaks for mutant in MUTANTS} == {*INVARIANTS, STALE}
+    assert all(mutant.install.__doc__ for mutant in MUTANTS)
