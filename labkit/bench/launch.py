@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Protocol
 
 import msgspec
 
@@ -25,11 +25,12 @@ TAIL = 4000
 
 
 class Ended(msgspec.Struct, kw_only=True, frozen=True):
-    """How a process ended: exit `status` (negative: the signal), the taps that it `passed`, what it `found`, `output`.
+    """How process `pid` ended: exit `status` (negative: the signal), the taps that it `passed`, what it `found`.
 
     `tap` is where it was to die, None when it was to live. `output` is the end of what it printed.
     """
 
+    pid: int
     status: int
     passed: list[Tap]
     found: Found
@@ -65,9 +66,15 @@ class Plain:
     def run(self, job: Job) -> Ended:
         """Run `job` in a process of its own and wait for its end."""
         command = [sys.executable, "-m", "labkit.bench.child", msgspec.json.encode(job).decode()]
-        with job.output.open("wb") as output:
-            started = _start(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-            return ended(job, started.wait())
+        with (
+            job.output.open("wb") as output,
+            _start(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process,
+        ):
+            try:
+                status = process.wait()
+            finally:
+                process.kill()  # an interrupt leaves nothing behind; one that has ended is not touched
+        return ended(job, process.pid, status)
 
     def close(self) -> None:
         """Nothing is left behind."""
@@ -96,19 +103,13 @@ class Zygote:
                 safe="trials that were finished stand",
                 next="read what it printed; try mode plain",
             )
-        return ended(job, msgspec.json.decode(line, type=int))
+        return ended(job, *msgspec.json.decode(line, type=tuple[int, int]))
 
     def close(self) -> None:
         """End the zygote, which waits for its child."""
         with self._process:
             assert self._process.stdin
             self._process.stdin.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def launcher(mode: str, workflow: str) -> Launcher:
@@ -118,18 +119,18 @@ def launcher(mode: str, workflow: str) -> Launcher:
     return Zygote(workflow) if mode == "zygote" else Plain()
 
 
-def ended(job: Job, status: int) -> Ended:
-    """What the files of a process that ended with `status` say."""
+def ended(job: Job, pid: int, status: int) -> Ended:
+    """What the files of process `pid`, which ended with `status`, say."""
     trace = read_trace(job.trace)
     tap = Tap.parse(job.tap) if job.tap else None
     passed = trace.passed
     if tap and status == KILLED and tap.phase == "executed" and passed[-1:] and passed[-1][:2] == (tap.label, "before"):
         passed.append(tap)  # only the provider knows that it came so far
     output = job.output.read_bytes()[-TAIL:].decode("utf-8", "replace")
-    return Ended(status=status, passed=passed, found=trace.found or Found(), output=output, tap=tap)
+    return Ended(pid=pid, status=status, passed=passed, found=trace.found or Found(), output=output, tap=tap)
 
 
-def _start(command: list[str], **streams: object) -> subprocess.Popen[bytes]:
+def _start(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:
     # the child finds the modules that its parent finds; Ctrl-C goes to the parent alone, which ends its children
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-    return subprocess.Popen(command, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload]
+    return subprocess.Popen(command, env=environment, start_new_session=True, **streams)

@@ -1,8 +1,8 @@
 """A process that has imported everything once and forks a child for each job: `python -m labkit.bench.zygote WORKFLOW`.
 
-It reads one job a line on its standard input, and answers each with the exit status of its child. Children share
-imports and nothing else: no file, connection or thread is open when it forks, so that what a child knows of a run it
-has read itself. It ends when its standard input does, that is with its parent, however that ended.
+It reads one job a line on its standard input, and answers each with the pid and the exit status of its child.
+Children share imports and nothing else: no file, connection or thread is open when it forks, so that what a child
+knows of a run it has read itself. It ends when its standard input does, that is with its parent, however that ended.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
         if child == 0:
             _be_a_child(job)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        sys.stdout.buffer.write(msgspec.json.encode(status) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode((child, status)) + b"\n")
         sys.stdout.buffer.flush()
 
 
