@@ -27,7 +27,7 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # httpx wants one; an empty o
 
 
 class Client:
-    """The world called `world` of the provider process at `url`, as a World.
+    """The world called `world` of the provider process at `url`, as a World; both can be read back.
 
     `patience` is how many seconds a call waits for an answer before it raises EffectUnknown. The connection is made
     on first use, and anew in a forked process. Raise InvalidInput for a `url` that is not on this machine, or for a
