@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+import pytest
 
 from labkit.clock import ManualClock
 from labkit.effects import ledger
-from labkit.errors import UnknownRun
+from labkit.errors import LabError, UnknownRun
 from labkit.model import ActivityCall, Context, Done, Run, State, Target, Workflow
 from labkit.provider.faults import Fault
 from labkit.provider.twin import Twin
@@ -109,8 +110,9 @@ class Rig:
         faults: Iterable[Fault] = (),
     ) -> None:
         self.workflow, self.engine, self.policy = workflow, engine, policy
+        self.provider, self.faults = provider, list(faults)
         self.store, self.clock = SqliteStore(), ManualClock()
-        self.twin = Twin(workflow.targets, capability=provider, faults=faults)
+        self.twin = Twin(workflow.targets, capability=provider, faults=self.faults)
         self.inputs: dict[str, Any] = {}
 
     def process(self, owner: str = "worker-1", tenant: str = "acme") -> Runner:
@@ -167,3 +169,14 @@ def taps_of(make: Callable[[], Rig]) -> list[str]:
     with dying(None) as passed:
         make().drive()
     return [str(tap) for tap in passed]
+
+
+def refused(rig: Rig, kind: type[LabError], act: Callable[[], Any], *mentions: str) -> None:
+    """`act` raises an error of this kind that mentions all this, and neither our database nor the world has changed."""
+    image, outside = rig.store.image(), rig.twin.entries()
+    with pytest.raises(kind) as caught:
+        act()
+    for text in mentions:
+        assert text in str(caught.value)
+    assert rig.store.image() == image
+    assert rig.twin.entries() == outside
