@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from labkit.bench.job import spec_of
 from labkit.bench.judging import Reference, outcome_of, reference_of
-from labkit.bench.launch import DEFAULT_MODE, launcher
+from labkit.bench.launch import DEFAULT_MODE, launcher, require_mode
 from labkit.bench.log import Log, Settings
 from labkit.bench.report import BenchReport, report_of
 from labkit.bench.trial import Site
@@ -73,7 +73,7 @@ def run(
         provider=_known("provider", [provider], PROVIDERS)[0],
         windows=_known("window", windows or (), WINDOWS),
         repeat=repeat,
-        mode=mode,
+        mode=require_mode(mode),
     )
     first_state(found, settings.inputs)
     if repeat < 1 or lanes < 1:

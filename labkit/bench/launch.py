@@ -84,8 +84,6 @@ class Zygote:
     """A process that has imported everything and forks a child for each job; see `labkit.bench.zygote`."""
 
     def __init__(self, workflow: str) -> None:
-        if not hasattr(os, "fork"):
-            raise InvalidInput("mode 'zygote' needs fork", safe="nothing was run", next="use mode plain")
         command = [sys.executable, "-m", "labkit.bench.zygote", workflow]
         self._process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
 
@@ -114,9 +112,18 @@ class Zygote:
 
 def launcher(mode: str, workflow: str) -> Launcher:
     """The launcher of this `mode` for `workflow` (`module:attribute`); raise InvalidInput for another mode."""
-    if mode not in MODES:
-        raise InvalidInput(f"there is no mode {mode!r}: expected one of {', '.join(MODES)}", safe="nothing was run")
-    return Zygote(workflow) if mode == "zygote" else Plain()
+    return Zygote(workflow) if require_mode(mode) == "zygote" else Plain()
+
+
+def require_mode(mode: str) -> str:
+    """`mode`; raise InvalidInput when there is no such mode, or none on this platform."""
+    if mode not in MODES or (mode == "zygote" and not hasattr(os, "fork")):
+        raise InvalidInput(
+            f"mode {mode!r} does not work here: the modes are {', '.join(MODES)}, and a zygote has to fork",
+            safe="nothing was run",
+            next="use mode plain, which works everywhere",
+        )
+    return mode
 
 
 def ended(job: Job, pid: int, status: int) -> Ended:
