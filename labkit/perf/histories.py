@@ -21,22 +21,20 @@ REPEATS = 9
 
 
 class Histories(NamedTuple):
-    """`replay`: events a second, without and with an activity a step. `recovery`: seconds by length in events."""
+    """`replay`: events a second, without and with an activity a step. `recovery`: a run's length in events to the
+    seconds of its recoveries, measured in rounds over all lengths."""
 
     replay: dict[str, float]
-    recovery: dict[int, float]
+    recovery: dict[int, list[float]]
 
 
 def histories(folder: Path, replayed: int, lengths: Sequence[int], tell: Callable[[str], None]) -> Histories:
     """Make and read histories below `folder`: journals of `replayed` events, hybrid runs of each of the `lengths`."""
-    replay, recovery = {}, {}
+    replay = {}
     for name, activity in (("replay", False), ("replay with an activity a step", True)):
         tell(f"{name}, {replayed:,} events")
         replay[name] = replay_speed(folder / name, replayed, activity=activity)
-    for length in lengths:
-        tell(f"hybrid recovery, {length:,} events")
-        recovery[length] = hybrid_recovery(folder / f"hybrid-{length}", length)
-    return Histories(replay, recovery)
+    return Histories(replay, hybrid_recovery(folder, lengths, tell))
 
 
 def replay_speed(folder: Path, events: int, *, activity: bool) -> float:
@@ -53,11 +51,16 @@ def replay_speed(folder: Path, events: int, *, activity: bool) -> float:
     return events / median(seconds)
 
 
-def hybrid_recovery(folder: Path, events: int) -> float:
-    """Seconds from opening the database of a hybrid run of `events` events to the entry of its next step."""
-    steps = events - 1  # the first event is the beginning
-    make(folder, "hybrid", steps)
-    return median(played(folder, "hybrid", Watch(steps, 0)) for _ in range(REPEATS))
+def hybrid_recovery(folder: Path, lengths: Sequence[int], tell: Callable[[str], None]) -> dict[int, list[float]]:
+    """Seconds from opening the database of a hybrid run of so many events to the entry of its next step."""
+    for events in lengths:
+        tell(f"hybrid recovery, {events:,} events")
+        make(folder / f"hybrid-{events}", "hybrid", events - 1)  # the first event is the beginning
+    seconds: dict[int, list[float]] = {events: [] for events in lengths}
+    for _ in range(REPEATS):
+        for events in lengths:
+            seconds[events].append(played(folder / f"hybrid-{events}", "hybrid", Watch(events - 1, 0)))
+    return seconds
 
 
 def make(folder: Path, engine: str, steps: int, *, activity: bool = False) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from statistics import median
+from typing import Any
 
+from labkit import bench
 from labkit.cases.refund import refund
+from labkit.errors import LabError
 from labkit.perf.histories import Histories
 from labkit.perf.report import Mark, Row, at_least, at_most
 from labkit.sim import explore
@@ -13,14 +17,21 @@ from labkit.sim import explore
 ENGINES = ("snapshot", "event-sourced", "hybrid")
 
 
-def marks(rows: list[Row], found: Histories, crashes: int, tell: Callable[[str], None]) -> list[Mark]:
-    """Every mark, in the order of the promises. The steps that count are the longest runs of the smallest state."""
-    tell(f"simulator, {crashes} crashes")
-    return [*steps(rows), *reading(found), simulator(crashes)]
+def marks(
+    rows: list[Row], found: Histories, crashes: int, campaign: dict[str, Any], tell: Callable[[str], None]
+) -> list[Mark]:
+    """Every mark, in the order of the promises; `campaign` is what `labkit.bench.run` is given."""
+    tell(f"simulator, schedules of {crashes} crashes")
+    explored = simulator(crashes)
+    tell("bench, real kills")
+    return [*steps(rows), *reading(found), explored, real_kills(campaign, tell)]
 
 
 def steps(rows: list[Row]) -> list[Mark]:
-    """What a step costs, beside a raw commit and beside the frameworks' steps in the same run."""
+    """What a step costs, beside a raw commit and beside the frameworks' steps in the same run.
+
+    The rows that count are those of the smallest state in the longest run.
+    """
     timed = [row for row in rows if row.ratio is not None]
     size, most = min(row.state_bytes for row in timed), max(row.steps for row in timed)
     ratio = {row.peer: row.ratio for row in timed if (row.state_bytes, row.steps) == (size, most) and row.ratio}
@@ -39,13 +50,14 @@ def steps(rows: list[Row]) -> list[Mark]:
 def reading(found: Histories) -> list[Mark]:
     """How fast journals are replayed, and that hybrid recovery does not grow with the history."""
     shortest, longest = min(found.recovery), max(found.recovery)
-    milliseconds = found.recovery[longest] * 1e3
+    pairs = zip(found.recovery[longest], found.recovery[shortest], strict=True)
+    milliseconds = median(found.recovery[longest]) * 1e3
     return [
         *(at_least(f"{name}, events a second", speed, 200_000) for name, speed in found.replay.items()),
         at_most(f"hybrid recovery of {longest:,} events, milliseconds", milliseconds, 20),
         at_most(
             f"hybrid recovery of {longest:,} events, in recoveries of {shortest:,}",
-            found.recovery[longest] / found.recovery[shortest],
+            median(long / short for long, short in pairs),
             2,
         ),
     ]
@@ -59,3 +71,13 @@ def simulator(crashes: int) -> Mark:
         for engine in ENGINES
     )
     return at_least("simulator, schedules a second a core", explored / (time.perf_counter() - begun), 4_000)
+
+
+def real_kills(campaign: dict[str, Any], tell: Callable[[str], None]) -> Mark:
+    """Trials a second of the bench: a process is killed for real at a tap, a fresh one resumes, all is judged."""
+    try:
+        speed = bench.run(**campaign).trials_per_second
+    except LabError as error:
+        tell(f"the bench could not run: {error.what}")
+        speed = None
+    return at_least("bench, real kill-and-resume trials a second", speed, 80)

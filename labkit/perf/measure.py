@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labkit.errors import LabError
 from labkit.perf import peers
@@ -29,12 +30,14 @@ class Setting(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How much is measured. `replayed` and `lengths` are in events, `crashes` is the most in a schedule."""
+    """How much is measured. `replayed` and `lengths` are in events, `crashes` is the most in a simulated schedule,
+    `campaign` what the bench runs."""
 
     settings: tuple[Setting, ...]
     replayed: int
     lengths: tuple[int, ...]
     crashes: int
+    campaign: dict[str, Any]
 
 
 FULL = Plan(
@@ -49,8 +52,17 @@ FULL = Plan(
     replayed=40_000,
     lengths=(1_000, 10_000, 100_000),
     crashes=2,
+    campaign={"policies": ("ledger",)},
 )
-QUICK = Plan(settings=(Setting(1_000, 3, 1, 1),), replayed=20, lengths=(10, 20, 40), crashes=1)
+QUICK = Plan(
+    settings=(Setting(1_000, 3, 1, 1),),
+    replayed=20,
+    lengths=(10, 20, 40),
+    crashes=1,
+    campaign={"engines": ("hybrid",), "policies": ("bare",), "windows": ("W1",)},
+)
+ENOUGH = 20.0
+"""Seconds after which the rounds of one comparison end: a slow disk is measured less often, not for longer."""
 
 
 def measure(*, progress: Progress | None = None, quick: bool = False) -> Report:
@@ -65,10 +77,10 @@ def measure(*, progress: Progress | None = None, quick: bool = False) -> Report:
         rows = [row for setting in plan.settings for row in side_by_side(folder, setting, tell)]
         found = histories(folder, plan.replayed, plan.lengths, tell)
     rows += [
-        Row(peer=LONG, state_bytes=STATE, steps=events - 1, recovery_milliseconds=seconds * 1e3)
+        Row(peer=LONG, state_bytes=STATE, steps=events - 1, recovery_milliseconds=median(seconds) * 1e3)
         for events, seconds in found.recovery.items()
     ]
-    return Report(machine=machine, rows=rows, marks=marks(rows, found, plan.crashes, tell))
+    return Report(machine=machine, rows=rows, marks=marks(rows, found, plan.crashes, plan.campaign, tell))
 
 
 def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:
@@ -77,32 +89,42 @@ def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:
     ratios: dict[str, list[float]] = {peer: [] for peer in blocks}
     reasons: dict[str, str] = {}
 
-    def raw() -> float:
-        blocks[RAW].append(peers.block(RAW, folder, setting.size, setting.steps))
-        return blocks[RAW][-1].step
+    def add(peer: str) -> float:
+        blocks[peer].append(peers.block(peer, folder, setting.size, setting.steps))
+        return blocks[peer][-1].step
 
-    for group, rounds in ((OURS, setting.rounds), (FRAMEWORKS, setting.framework_rounds)):
-        for number in range(rounds):
-            tell(f"{', '.join(group)}: {setting.steps:,} steps of {setting.size:,} bytes, {number + 1} of {rounds}")
-            before = raw()
-            for peer in group:
-                if peer in reasons:
-                    continue
-                try:
-                    blocks[peer].append(peers.block(peer, folder, setting.size, setting.steps))
-                except LabError as error:
-                    reasons[peer] = error.what
-                after = raw()
-                if peer not in reasons:
-                    ratios[peer].append(blocks[peer][-1].step / mean((before, after)))
-                before = after
+    before = add(RAW)
+    for peer in turns(setting, tell):
+        if peer in reasons:
+            continue
+        try:
+            mine = add(peer)
+        except LabError as error:
+            reasons[peer] = error.what
+            continue
+        after = add(RAW)
+        ratios[peer].append(mine / mean((before, after)))
+        before = after
     ratios[RAW] = [1.0]
     return [row(peer, setting, blocks[peer], ratios[peer], reasons.get(peer, "")) for peer in blocks]
 
 
+def turns(setting: Setting, tell: Progress) -> Iterator[str]:
+    """The peers in the order in which they are measured, round after round."""
+    for group, rounds in ((OURS, setting.rounds), (FRAMEWORKS, setting.framework_rounds)):
+        begun = time.perf_counter()
+        for number in range(rounds):
+            if number and time.perf_counter() - begun > ENOUGH:
+                break
+            tell(
+                f"{setting.steps:,} steps of {setting.size:,} bytes, round {number + 1} of {rounds}: {', '.join(group)}"
+            )
+            yield from group
+
+
 def row(peer: str, setting: Setting, blocks: list[Block], ratios: list[float], reason: str) -> Row:
     """The medians of a peer's blocks, or why there are none."""
-    found = Row(peer=peer, state_bytes=setting.size, steps=setting.steps, reason=reason)
+    found = Row(peer=peer, state_bytes=setting.size, steps=setting.steps, blocks=len(blocks), reason=reason)
     if not reason:
         found.microseconds = median(block.step for block in blocks) * 1e6
         found.ratio = median(ratios)

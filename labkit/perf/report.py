@@ -8,7 +8,7 @@ import msgspec
 
 
 class Row(msgspec.Struct, kw_only=True):
-    """One peer at one size of state (bytes) and one number of steps.
+    """One peer at one size of state (bytes) and one number of steps: medians over so many `blocks` of steps.
 
     `ratio` is to one raw SQLite commit measured just before and after. `recovery_milliseconds` runs from opening the
     database to the entry of the next step. What was not measured is None, and `reason` says why.
@@ -17,6 +17,7 @@ class Row(msgspec.Struct, kw_only=True):
     peer: str
     state_bytes: int
     steps: int
+    blocks: int = 0
     microseconds: float | None = None
     ratio: float | None = None
     bytes_a_step: float | None = None
