@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import environment, make_refund_cases, notebooks, picture, reading_order
+from tools import course, environment, make_refund_cases, notebooks, picture, reading_order
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATORS: dict[str, Callable[[Path], dict[str, str | None]]] = {
@@ -19,6 +19,7 @@ GENERATORS: dict[str, Callable[[Path], dict[str, str | None]]] = {
     "environment": environment.generate,
     "reading-order": reading_order.generate,
     "notebooks": notebooks.generate,
+    "course": course.generate,
     "picture": picture.generate,
 }
 

@@ -1,0 +1,377 @@
+# ---
+# jupyter:
+#   labkit:
+#     minutes: 20
+#     prerequisites: a little Python
+#     outcome: kill a refund for real, read three ledgers, and say what the next process may do
+# ---
+
+# %% [markdown]
+# # Start: the process died. What may the next one do?
+#
+# **20 minutes.** You need: a little Python. No account, no key, no network.
+#
+# An AI agent works at a service desk. It reads a complaint, asks a model, asks a manager, and pays the customer
+# back. Somewhere on the way its process dies. A new process starts and finds what the old one saved.
+#
+# It wants to carry on. **Is it allowed to?**
+
+# %% [markdown]
+# ## What you will be able to do
+#
+# - kill a real process at a chosen moment, and start the next one;
+# - read the three records that a crash leaves behind, and see where they disagree;
+# - say why a customer is paid twice although progress was saved after every step;
+# - say what the next process may do: go on, call again, ask, or wait for a person.
+
+# %% [markdown]
+# ## Predict before you run
+#
+# The workflow saves its progress after every step. One step pays back 49.90 EUR. We kill its process right after
+# the payment provider has moved the money, and before the answer arrives. Then a new process carries on from what
+# was saved.
+#
+# **How often is the customer paid?** Write your answer into the cell: `"never"`, `"once"` or `"twice"`. Then run it
+# with Shift+Enter, like every cell below.
+
+# %%
+prediction = "?"
+
+# %% [markdown]
+# ## 1 · Run it once, undisturbed
+#
+# Everything happens in a temporary folder. A *lab* is a database of runs, and a *provider*: the world outside. The
+# provider is a process of its own and keeps its own ledger. We cannot roll it back. Nobody can roll back a bank.
+
+# %%
+from tempfile import TemporaryDirectory, mkdtemp
+
+import pandas as pd
+
+from labkit import Lab, compare, refund
+
+pd.options.display.max_colwidth = 90
+folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+
+
+def new_lab(policy):
+    """Return a lab of its own, with an empty database and an empty world, so that cells can be run again."""
+    return Lab(mkdtemp(dir=folder.name) + "/lab.db", engine="snapshot", policy=policy)
+
+
+# %% [markdown]
+# Two words in that cell matter later. The *engine* saves progress and reads it back; `snapshot` writes down the whole
+# state after each step. The *policy* says how the world outside is called; `bare` means: just call.
+#
+# The workflow is seven short functions: [`labkit/cases/refund.py`](../labkit/cases/refund.py). Case 17 of
+# [our service desk](../datasets/refund_cases.csv): Lena Brandt's headphones arrived with a crack. They cost 49.90 EUR.
+
+# %%
+lab = new_lab("bare")
+run = lab.start(refund, case=17)
+run
+
+# %% [markdown]
+# Three steps are done, and the run waits for the manager. It may wait for days. No process has to stay alive for
+# that: all that is known lies in the database.
+#
+# You are the manager. Say yes, and let the run go on.
+
+# %%
+lab.approve(run)
+run = lab.resume(run)
+assert run.status == "completed"
+lab.timeline(run)
+
+# %% [markdown]
+# **How to read the picture.** Time runs to the right. The grey boxes are the *steps*. Each dot is a commit in our
+# database: what it holds survives a crash. Each square is a call to the outside, and each diamond is something that
+# really happened there.
+#
+# A call whose result may differ but that is safe to repeat, such as a question to a model, is an *activity*. A call
+# that changes the world is an *effect*. This run has three: a refund, a mail, a closed ticket.
+
+
+# %%
+def outside(lab):
+    """Return the effects that the provider has executed, in the provider's own words."""
+    return lab.provider(refund).query("kind == 'effect'")[["target", "operation", "request", "receipt_id"]]
+
+
+assert list(outside(lab).operation) == ["refund", "send", "close"]
+outside(lab)
+
+# %% [markdown]
+# Each effect happened once. So far, so good. Now look at the upper edge of the picture: **W1 to W5** are the five
+# *crash windows* of an effect. To die in one is not the same as to die in another.
+#
+# | window | the process dies | the provider | our database |
+# | --- | --- | --- | --- |
+# | W1 | before it notes that it is about to call | has done nothing | knows nothing |
+# | W2 | before the call arrives | has done nothing | may know that a call was planned |
+# | **W3** | **after the provider acted, before its reply arrives** | **has done it** | **does not know** |
+# | W4 | with the reply in hand, before it is saved | has done it | does not know |
+# | W5 | after the result is saved | has done it | knows |
+
+# %% [markdown]
+# ## 2 · Crash it, for real
+#
+# `lab.kill` starts the same workflow in another process. When the payment provider has acted, that process gets
+# SIGKILL. A process cannot catch SIGKILL: no `finally` runs, nothing is tidied up, nothing more is saved.
+
+# %%
+lab.close()
+lab = new_lab("bare")
+killed = lab.kill(refund, case=17, at="W3")
+killed
+
+# %% [markdown]
+# That process is gone. (On Linux and macOS, status -9 means: ended by signal 9, SIGKILL.) Three records are left:
+#
+# - *database*: what the engine saved. It says that `execute_refund` is **not** done.
+# - *effect ledger*: our own list of effects. The policy `bare` keeps none.
+# - *provider*: what happened outside. The money **has** moved.
+#
+# Nobody lies here. Each tells the truth as it knows it.
+#
+# Now the next process carries on from what was saved. Last chance to change your prediction.
+
+# %%
+run = lab.resume(killed.run_id)
+refunds = list(outside(lab).operation).count("refund")
+print(f"The run is {run.status}. You said {prediction}; the provider paid {refunds} times.")
+assert (run.status, refunds) == ("completed", 2)
+
+# %%
+lab.timeline(run)
+
+# %% [markdown]
+# The run is *completed*. No error, no warning, green lights everywhere. And Lena Brandt has 99.80 EUR instead of
+# 49.90. Only the provider's ledger shows it.
+
+# %% [markdown]
+# ## 3 · Why
+#
+# Was it wrong to run the step again? Let us kill another process a moment earlier: in W2, before the call arrives.
+# Here are the two crashes beside each other.
+
+# %%
+with new_lab("bare") as other:
+    earlier = other.kill(refund, case=17, at="W2")
+assert earlier.run.run.completed_steps == killed.run.run.completed_steps
+both = pd.DataFrame({crash.window: dict(crash.lines()) for crash in (earlier, killed)})
+both.loc[["database", "effect ledger", "provider"]]
+
+# %% [markdown]
+# **The two databases say the same. The two worlds do not.**
+#
+# After W2 the next process *must* call, or the customer is never paid. After W3 it *must not*. From the inside it
+# cannot tell which of the two happened. So "just go on" is wrong, and "never call again" is wrong as well. Saving
+# progress more often does not help: there is always a moment between the provider's act and our note of it.
+
+# %% [markdown]
+# ## 4 · Write down what you are about to do
+#
+# The policy `ledger` does three things more. Before the call it commits an *intent*: "I am about to try this". It
+# sends an *effect key* along, which is the same in every process that ever tries this one effect. And a process
+# that finds an unfinished effect does not simply call: it first decides what it may do.
+#
+# The same kill again:
+
+# %%
+lab.close()
+lab = new_lab("ledger")
+killed = lab.kill(refund, case=17, at="W3")
+lab.effects(killed.run_id)[["effect_key", "status", "attempts"]]
+
+# %% [markdown]
+# Now the next process knows that it does not know: `executing` means that a call may have arrived. What helps is that
+# *this* provider recognises a key that it has seen before. To ask again with the same key is safe.
+
+# %%
+run = lab.resume(killed.run_id)
+assert list(outside(lab).operation).count("refund") == 1
+lab.timeline(run)
+
+# %% [markdown]
+# Follow the second process. It called again, and at the provider there is *nothing new*: the key was known, and the
+# old receipt came back. Our ledger says `confirmed`, after two attempts. The money moved once.
+
+# %% [markdown]
+# ## 5 · Where nobody can answer
+#
+# The next effect is a mail. The mail provider knows no keys, and it cannot be asked "did you send this?". Predict:
+# the same policy, the same window, now in `send_mail`. What will the next process do?
+
+# %%
+lab.close()
+lab = new_lab("ledger")
+killed = lab.kill(refund, case=17, at="W3", effect="send_mail")
+run = lab.resume(killed.run_id)
+assert run.status == "waiting_for_person"
+run
+
+# %% [markdown]
+# It **stopped**. That is not a failure of the lab: it is the right answer. To send again may annoy the customer
+# with a second mail. Not to send may leave her without one. No code can know. The effect is *ambiguous*, and the
+# ledger says what a person can do about it:
+
+# %%
+lab.effects(run).query("status == 'ambiguous'")[["effect_key", "status", "last_error", "reconcile"]]
+
+# %% [markdown]
+# So look into the sent folder. In this lab, that is the provider's ledger.
+
+# %%
+outside(lab)
+
+# %% [markdown]
+# The mail is there. Tell the ledger, with the receipt as evidence, and the run can finish. (Had it not been there,
+# you would have said `"not-done"`, and the next process would have sent it.)
+
+# %%
+[mail_key] = lab.effects(run).query("status == 'ambiguous'").effect_key
+[mail_receipt] = outside(lab).query("target == 'mail'").receipt_id
+lab.resolve(mail_key, "confirmed", mail_receipt)
+run = lab.resume(run)
+assert run.status == "completed" and list(outside(lab).operation) == ["refund", "send", "close"]
+lab.timeline(run)
+
+# %% [markdown]
+# ## 6 · Would another engine have saved us?
+#
+# So far one engine did all the work. There are two more. *Event-sourced* writes down the result of every single
+# call and replays the story from its beginning. *Hybrid* does the same, with a snapshot now and then, so that it
+# replays only the rest.
+#
+# They do differ. Here each one crashes after a model has answered, before the step is saved. (This crash is only
+# simulated, `real=False`: quicker, and tested to leave the same rows.)
+
+# %%
+lab.close()
+progress = compare(refund, at="policy_check/commit:before#1", real=False)
+assert [row.again for row in progress.rows] == [1, 0, 0]
+progress
+
+# %% [markdown]
+# The snapshot engine asks the model again, and the question is paid again. The other two had written the answer down.
+# *That* is what an engine decides: how much progress survives.
+#
+# Now the real kill, in W3, on all three. Predict: on how many of them is the customer paid twice?
+
+# %%
+bare = compare(refund, at="W3", policy="bare")
+assert all(len(row.executed) == 2 for row in bare.rows)
+bare
+
+# %% [markdown]
+# On all three. An engine can only save what its process knows, and in W3 the process does not know. The policy
+# makes the difference:
+
+# %%
+ledger = compare(refund, at="W3", policy="ledger")
+assert all(len(row.executed) == 1 for row in ledger.rows)
+ledger
+
+# %% [markdown]
+# And the mail stays ambiguous on all three. Nothing was sent twice, and nobody pretends to know more than they do:
+
+# %%
+mail = compare(refund, at="W3", policy="ledger", effect="send_mail")
+assert all(row.status == "waiting_for_person" for row in mail.rows)
+mail
+
+# %% [markdown]
+# Last, the provider's ledgers beside each other: what really happened outside, after nine real kills. Each column
+# is one engine. Each block is one crash in W3.
+
+# %%
+pd.concat(
+    {
+        "bare, killed at the refund": bare.ledgers,
+        "ledger, killed at the refund": ledger.ledgers,
+        "ledger, killed at the mail": mail.ledgers,
+    }
+)
+
+# %% [markdown]
+# Read the last block again. The mail was sent, and yet the run waits. A person who asks "did it work?" gets no useful
+# answer here. The right question after a crash is: **what may the next process do?**
+#
+# | what is known about the effect | what the next process may do |
+# | --- | --- |
+# | confirmed | go on |
+# | planned, never tried | call |
+# | tried, and the provider recognises the key | call again with the same key |
+# | tried, and the provider can be asked | ask, then go on or call |
+# | tried, and the provider can do neither | stop, and let a person decide |
+
+# %% [markdown]
+# ## Check yourself
+#
+# Answer aloud, then open.
+#
+# <details><summary><b>1.</b> The run is <i>completed</i>. Does that prove that the customer was paid once?</summary>
+#
+# No. It says what our database believes. In part 2 the run was completed and the provider had paid twice. Only the
+# provider's ledger can prove it.
+#
+# </details>
+#
+# <details><summary><b>2.</b> Why does it not help to save progress more often?</summary>
+#
+# Acting outside and noting it inside are two events in two places. However close they are, a process can die between
+# them. That is W3.
+#
+# </details>
+#
+# <details><summary><b>3.</b> A process dies in W2 with the policy <code>ledger</code>, at a provider that
+# recognises keys. What does the next one do, and how often is the customer paid?</summary>
+#
+# It finds the same ledger entry as after W3, calls with the same key, and the customer is paid once. Try it:
+# `lab = new_lab("ledger")`, then `lab.kill(refund, case=17, at="W2")` and `lab.timeline(lab.resume("refund-17"))`.
+#
+# </details>
+#
+# <details><summary><b>4.</b> What goes wrong if each attempt sends a fresh random key?</summary>
+#
+# The provider sees two different requests and executes both. The key must name the effect, not the attempt. That is
+# why ours is made of tenant, workflow, run and step.
+#
+# </details>
+#
+# <details><summary><b>5.</b> The mail is ambiguous. A colleague proposes: "send it again, a second mail harms
+# nobody." Is that wrong?</summary>
+#
+# Not as such. It is a decision about harm, and a person may take it: <code>lab.resolve(key, "not-done")</code> lets
+# the next process send. What is wrong is code that takes it silently, for the mail today and for a shipment
+# tomorrow.
+#
+# </details>
+
+# %% [markdown]
+# ## What real stacks do
+#
+# - **Temporal** recommends that an activity be idempotent, because it may be tried more than once
+#   ([docs.temporal.io, *Activity Definition*, "Idempotency"](https://docs.temporal.io/activity-definition)).
+# - **LangGraph** asks for workflows that are deterministic and idempotent, with side effects wrapped in tasks
+#   ([docs.langchain.com, *Durable execution*](https://docs.langchain.com/oss/python/langgraph/durable-execution)).
+# - **DBOS** skips a step whose output is in its database and runs a step again whose output is not
+#   ([docs.dbos.dev, *How Workflows Work*](https://docs.dbos.dev/explanations/how-workflows-work)).
+# - **Stripe**, a payment provider, recognises an `Idempotency-Key` and answers with the result of the first request
+#   ([docs.stripe.com, *Idempotent requests*](https://docs.stripe.com/api/idempotent_requests)).
+#
+# A framework can send a key. Whether anybody recognises it is up to the provider.
+
+# %% [markdown]
+# ## Where the idea comes from
+#
+# - That the ends must check, because what lies between them cannot know: J. H. Saltzer, D. P. Reed and D. D. Clark,
+#   *End-to-End Arguments in System Design*, ACM TOCS 2(4), 1984.
+# - To write down what you are about to do before you do it: J. Gray, *Notes on Data Base Operating Systems*, 1978,
+#   which also tells why two parties that talk over a lossy line can never be sure of each other (the two generals).
+# - Keys and repeated messages instead of one big transaction: P. Helland, *Life beyond Distributed Transactions: an
+#   Apostate's Opinion*, CIDR 2007.
+#
+# **Next:** change `at=`, `effect=` and `policy=` in the cells above, and predict before you run. Then lay the three
+# files in [`labkit/engines`](../labkit/engines) side by side: each is about a hundred lines.

@@ -1,0 +1,158 @@
+"""Every notebook runs from top to bottom on any machine, shows what it promises, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from nbclient import NotebookClient
+
+from labkit.bench.launch import KILLED
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PARTS = (
+    "What you will be able to do",
+    "Predict before you run",
+    "Check yourself",
+    "What real stacks do",
+    "Where the idea comes from",
+)
+
+# Text that outputs must hold, and how often: (number of a code cell, text, times).
+SHOWS: dict[str, list[tuple[int, str, int]]] = {
+    "00_start": [
+        (5, f"ended with status {KILLED}", 1),
+        (-1, "<th>snapshot</th>", 1),
+        (-1, "<th>event-sourced</th>", 1),
+        (-1, "<th>hybrid</th>", 1),
+        (-1, "payments-1", 9),  # three engines, three crashes
+        (-1, "payments-2 (DUPLICATE)", 3),  # with the policy bare, on each engine
+        (-1, "mail-2", 0),
+    ]
+}
+
+# Loaded by every Python that a notebook starts: whoever talks to another machine fails.
+NO_NETWORK = """
+import sys
+
+def refuse(event, arguments):
+    hosts = {"socket.connect": lambda: arguments[1], "socket.getaddrinfo": lambda: arguments}
+    if event in hosts and isinstance(hosts[event](), tuple):
+        host = hosts[event]()[0]
+        if host not in (None, "", "localhost", "127.0.0.1", "::1", b"127.0.0.1", b"localhost"):
+            raise OSError(f"a notebook must not need the network, and asked for {host!r}")
+
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    """Each notebook of the course."""
+    return request.param
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_the_notebooks_that_promise_something_are_there(name):
+    assert name in [path.stem for path in NOTEBOOKS]
+
+
+def test_a_notebook_runs_top_to_bottom_and_leaves_nothing_behind(path, tmp_path):
+    mark, before = uuid.uuid4().hex, project_files()
+    try:
+        book = run(path, tmp_path, mark)
+    finally:
+        left = end_marked(mark)
+    assert not left, f"processes that outlive the kernel: {left}"
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list((tmp_path / "here").iterdir()) == []
+    assert project_files() == before
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    for number, text, times in SHOWS.get(path.stem, []):
+        assert html_of(cells[number]).count(text) == times, f"{text} in:\n{html_of(cells[number])}"
+    for cell in cells:
+        shown = [output for output in cell.outputs if output.output_type != "stream"]
+        assert len(shown) <= 1, f"this cell shows {len(shown)} things at once:\n{cell.source}"
+        assert "<pre></pre>" not in html_of(cell), f"this cell shows an empty text:\n{cell.source}"
+
+
+def test_a_notebook_is_kept_without_outputs(path):
+    book = nbformat.read(path, as_version=4)
+    nbformat.validate(book)
+    ids = [cell.id for cell in book.cells]
+    assert len(ids) == len(set(ids))
+    for cell in book.cells:
+        assert not cell.get("outputs") and cell.get("execution_count") is None, f"cell {cell.id} was run and saved"
+
+
+def test_a_notebook_follows_the_template(path):
+    book = nbformat.read(path, as_version=4)
+    text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
+    headings = re.findall(r"(?m)^## (.+)$", text)
+    assert [part for part in PARTS if part in headings] == list(PARTS), headings
+    assert f"**{book.metadata.labkit.minutes} minutes.**" in book.cells[0].source
+    assert "<details>" in text.partition("## Check yourself")[2]
+    long = [cell.source for cell in book.cells if cell.cell_type == "code" and cell.source.count("\n") > 14]
+    assert not long, f"code that a student should read belongs into labkit:\n{long}"
+
+
+def test_every_file_that_a_notebook_points_to_is_there(path):
+    book = nbformat.read(path, as_version=4)
+    text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def run(path: Path, folder: Path, mark: str) -> nbformat.NotebookNode:
+    """Execute a copy of a notebook in `folder`; every process that it starts carries `mark` in its environment."""
+    for name in ("here", "temporary", "site"):
+        (folder / name).mkdir()
+    (folder / "site" / "sitecustomize.py").write_text(NO_NETWORK, "utf-8")
+    paths = [str(folder / "site"), os.environ.get("PYTHONPATH", "")]
+    book = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        book,
+        timeout=300,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder / "here")}},
+    )
+    temporary = {name: str(folder / "temporary") for name in ("TMPDIR", "TEMP", "TMP")}
+    python_path = os.pathsep.join(filter(None, paths))
+    client.execute(env={**os.environ, **temporary, "PYTHONPATH": python_path, "LABKIT_TEST_MARK": mark})
+    return book
+
+
+def end_marked(mark: str) -> list[str]:
+    """Wait for the processes with this mark to end, end those that do not, and say which they were."""
+    marked = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("LABKIT_TEST_MARK") == mark:
+                marked.append(process)
+        except psutil.Error:
+            continue  # somebody else's process, or one that has ended
+    _, left = psutil.wait_procs(marked, timeout=10)
+    names = [f"{process.pid} {process.cmdline()}" for process in left]
+    for process in left:
+        process.kill()
+    return names
+
+
+def project_files() -> set[str]:
+    """The files where a careless notebook would write: in the project folder and beside the notebooks."""
+    visible = [path for path in ROOT.iterdir() if not path.name.startswith(".")]
+    return {str(path) for path in [*visible, *(ROOT / "notebooks").rglob("*")] if "checkpoint" not in str(path)}
+
+
+def html_of(cell: nbformat.NotebookNode) -> str:
+    """What a cell shows, as HTML where it can."""
+    data = [output.get("data", {"text/plain": output.get("text", "")}) for output in cell.outputs]
+    return "\n".join(str(each.get("text/html") or each.get("text/plain", "")) for each in data)
