@@ -155,7 +155,7 @@ class Head(msgspec.Struct):
 
     run_id: str = "?"
     workflow_id: str = "?"
-    checkpoint_schema: int = 0
+    checkpoint_schema: int = -1
     status: str = "?"
 
 
@@ -218,7 +218,7 @@ class Codec(Generic[S]):
         except (msgspec.MsgspecError, UnicodeDecodeError):
             head = Head()
         known = self.workflow.schema
-        if head.checkpoint_schema not in (0, known):
+        if head.checkpoint_schema not in (-1, known):
             why = f"schema {head.checkpoint_schema} is unknown here, workflow {self.workflow.name} reads schema {known}"
         return InvalidState(
             f"state of run {head.run_id} cannot be read: {why}",
@@ -237,8 +237,3 @@ def read_back(decoder: msgspec.json.Decoder[Any], body: bytes, what: str) -> Any
             safe="nothing was executed or written",
             next="run the version that wrote it, or correct what the activity returns",
         ) from error
-
-
-def decode_plain(body: bytes) -> Any:
-    """Plain data (dict, list, str, number, None) from JSON bytes."""
-    return _plain.decode(body)

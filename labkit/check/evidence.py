@@ -50,13 +50,17 @@ class Evidence(msgspec.Struct, kw_only=True):
         return sum(calls.values()) - len(calls)
 
 
-def gather(runner: Runner, run_id: str, run: Run[Any] | None = None) -> Evidence:
-    """Read the evidence about a run; `run` spares reading it when the caller has just recovered it."""
+def gather(runner: Runner, run_id: str, run: Run[Any] | None = None, *, reread: bool = False) -> Evidence:
+    """Read the evidence about a run; `run` spares reading it when the caller has just recovered it.
+
+    With `reread` the run is read all the same, to see that reading works and does nothing outside.
+    """
     parts = runner.parts
     unreadable, before = "", len(parts.world.entries())
-    if run is None:
+    if run is None or reread:
         try:
-            run = runner.read(run_id)
+            found = runner.read(run_id)
+            run = run or found
         except UnknownRun:
             pass
         except Exception as failure:  # a journal that the code cannot replay is a finding too

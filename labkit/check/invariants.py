@@ -45,8 +45,12 @@ def _lost(case: Judged) -> Iterator[str]:
     if case.evidence.status == "completed":
         done = case.evidence.executed()
         yield from (f"{subject} was never executed" for subject in case.reference.executed() if not done[subject])
-        open_ = [entry for entry in case.evidence.effects if entry.status in ("planned", "executing", "ambiguous")]
-        yield from (f"the run is completed and our ledger has {e.effect_key} as {e.status}" for e in open_)
+        yield from (
+            f"completed, our ledger has {entry.effect_key} as {entry.status}, executed {done[entry.subject]} times"
+            for entry in case.evidence.effects
+            if entry.status in ("planned", "executing", "ambiguous")
+            or (entry.status == "confirmed" and not done[entry.subject])
+        )
 
 
 def _untracked(case: Judged) -> Iterator[str]:

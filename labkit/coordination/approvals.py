@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from labkit.codec import encode
+from labkit.codec import encode, read_back
 from labkit.errors import InvalidInput
 from labkit.model import TERMINAL, Decision, Run
 from labkit.store import runs
@@ -37,7 +37,10 @@ class Approval(msgspec.Struct, kw_only=True):
 
     def answer(self) -> Decision | None:
         """The person's decision, or None while there is none."""
-        return _decision.decode(self.decision) if self.decision else None
+        if not self.decision:
+            return None
+        decision: Decision = read_back(_decision, self.decision, f"decision of approval {self.request_id}")
+        return decision
 
 
 FIELDS = Approval.__struct_fields__

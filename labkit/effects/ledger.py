@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from labkit.codec import decode_plain, encode, request_hash
+from labkit.codec import encode, read_back, request_hash
 from labkit.errors import InvalidInput, InvalidState, StaleWrite
 from labkit.model import Order, Receipt, Run, Target
 from labkit.store.protocol import Store, Tx
@@ -34,6 +34,7 @@ MOVES = {
     "compensated": ("confirmed", "ambiguous"),
 }
 SETTLED = ("confirmed", "rejected", "compensated")
+_requests = msgspec.json.Decoder(dict[str, Any])
 MAX_ATTEMPTS = 8
 
 
@@ -59,11 +60,19 @@ class Entry(msgspec.Struct, kw_only=True):
     compensate: str = ""
 
     def order(self) -> Order:
-        """The effect as it is sent to the provider, always with its key."""
+        """The effect as it is sent to the provider, always with its key; raise InvalidState if it was tampered with."""
+        what = f"request of effect {self.effect_key}"
+        request = read_back(_requests, self.request, what)
+        if request_hash(request) != self.request_hash:
+            raise InvalidState(
+                f"{what} is not what was planned: its hash differs",
+                safe="nothing was sent",
+                next="let a person look at the ledger",
+            )
         return Order(
             target=self.target,
             operation=self.operation,
-            request=decode_plain(self.request),
+            request=request,
             subject=self.subject,
             label=f"{self.step}/call",
             key=self.effect_key,
@@ -151,7 +160,7 @@ def check_request(entry: Entry, order: Order) -> None:
     """Raise InvalidInput when the same key now comes with another request: the code or a model answer has changed."""
     if request_hash(order.request) != entry.request_hash:
         raise InvalidInput(
-            f"effect {entry.effect_key} is {entry.status} with request {entry.request.decode()[:200]}, "
+            f"effect {entry.effect_key} is {entry.status} with request {entry.request.decode(errors='replace')[:200]}, "
             f"now the step asks for {str(order.request)[:200]}",
             safe="the recorded effect stands; nothing was sent",
             next="keep what was decided in the state before the effect, or compensate the old effect first",

@@ -30,9 +30,10 @@ _names = itertools.count()
 
 
 class Interleaving(msgspec.Struct, kw_only=True):
-    """One schedule: the first worker is paused after its `first`-th switch point, the second after its `second`-th.
+    """One schedule: the first worker pauses after its `first`-th switch point, the second after its `second`-th.
 
-    `second` None lets the second worker run to its end before the first wakes up. `refused` counts stale writes.
+    `second` None lets the second worker run to its end before the first wakes up. `refused` counts stale writes, `status`
+    is where the run ended.
     """
 
     first: int
@@ -40,6 +41,7 @@ class Interleaving(msgspec.Struct, kw_only=True):
     paused_at: str
     woken_at: str
     refused: int
+    status: str
     violations: list[Violation]
 
 
@@ -139,52 +141,54 @@ def interleave(
         workflow=workflow, inputs=inputs or workflow.example, engine=engine, policy=policy, provider=provider
     )
     reference = first_life(Simulation(scenario)).evidence
-    found: list[Interleaving] = []
-    total = refused = ambiguous = 0
-    for played, evidence in _all(scenario):
-        total += 1
-        refused += played.refused
-        ambiguous += evidence.status == "waiting_for_person"
-        played.violations += judge(Judged(evidence=evidence, reference=reference))
-        if played.violations:
-            found.append(played)
+    played = list(_all(scenario, reference))
     return InterleaveReport(
         workflow=workflow.name,
         engine=engine,
         policy=policy,
         provider=provider,
-        interleavings=total,
-        refused=refused,
-        ambiguous=ambiguous,
-        broken=found,
+        interleavings=len(played),
+        refused=sum(each.refused for each in played),
+        ambiguous=sum(each.status == "waiting_for_person" for each in played),
+        broken=[each for each in played if each.violations],
     )
 
 
-def _all(scenario: Scenario) -> Iterator[tuple[Interleaving, Evidence]]:
-    for first in itertools.count(1):
-        for second in itertools.chain([None], itertools.count(1)):
-            workers, evidence, story = _play(scenario, first, second)
-            if len(workers[0].points) < first:  # the first worker ended before its pause: every pause has been tried
-                return
-            reached = len(workers[1].points)
-            if second is not None and reached < second:
-                break
-            woken = str(workers[1].points[second - 1]) if second else "the end"
-            played = _told(first, second, workers, woken)
-            played.violations += stale_writes(story)
-            yield played, evidence
+def play(
+    scenario: Scenario, first: int, second: int | None, reference: Evidence | None = None
+) -> tuple[Interleaving | None, bool]:
+    """Play one interleaving and judge it against `reference`, a fault-free run (lived now when it is left out).
 
-
-def _told(first: int, second: int | None, workers: list[_Worker], woken: str) -> Interleaving:
-    broken = [Violation("every recovery ends", worker.error) for worker in workers if worker.error]
-    return Interleaving(
+    Returns None for the interleaving when a worker ended before its pause, and whether the first reached its own.
+    """
+    workers, evidence, story = _play(scenario, first, second)
+    if len(workers[0].points) < first:
+        return None, False
+    if second is not None and len(workers[1].points) < second:
+        return None, True
+    judged = Judged(evidence=evidence, reference=reference or first_life(Simulation(scenario)).evidence)
+    ended = [Violation("every recovery ends", worker.error) for worker in workers if worker.error]
+    interleaving = Interleaving(
         first=first,
         second=second,
         paused_at=str(workers[0].points[first - 1]),
-        woken_at=woken,
+        woken_at=str(workers[1].points[second - 1]) if second else "the end",
         refused=sum(worker.refused for worker in workers),
-        violations=broken,
+        status=evidence.status,
+        violations=[*ended, *stale_writes(story), *judge(judged)],
     )
+    return interleaving, True
+
+
+def _all(scenario: Scenario, reference: Evidence) -> Iterator[Interleaving]:
+    for first in itertools.count(1):
+        for second in itertools.chain([None], itertools.count(1)):
+            played, paused = play(scenario, first, second, reference)
+            if not paused:  # the first worker ended before its pause: every pause has been tried
+                return
+            if played is None:
+                break
+            yield played
 
 
 def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Worker], Evidence, list[OwnTap]]:

@@ -132,4 +132,4 @@ def first_life(simulation: Simulation) -> Life:
             f"workflow {simulation.scenario.workflow.name} fails without any crash: {life.error}",
             next="make it run first: labkit run",
         )
-    return life._replace(evidence=gather(simulation.runner, simulation.scenario.run_id))
+    return life._replace(evidence=gather(simulation.runner, simulation.scenario.run_id, life.evidence.run, reread=True))

@@ -7,6 +7,8 @@ parity test proves that this leaves the same rows as a real SIGKILL and as the i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,7 @@ from labkit.check.invariants import Judged, Violation, judge
 from labkit.check.windows import windows
 from labkit.clock import ManualClock
 from labkit.errors import InvalidInput
+from labkit.model import Run
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
 from labkit.sim.counterexample import Counterexample
@@ -71,11 +74,12 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     at_crash = "none"
     for crash in [*crashes, None]:
         runner = scenario.runner(store, world, ManualClock())  # nothing in memory outlives a process
-        processes.append(_live(runner, scenario, crash))
+        process, run = _live(runner, scenario, crash)
+        processes.append(process)
         if crash:
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash = status_of(store, scenario.tenant, scenario.run_id)
-    evidence = gather(runner, scenario.run_id)
+    evidence = gather(runner, scenario.run_id, run, reread=True)
     done = frozenset(tap.step for process in processes[:-1] for tap in process.taps if _acknowledges(tap))
     judged = Judged(
         evidence=evidence,
@@ -108,20 +112,18 @@ def replay(counterexample: Counterexample) -> Story:
 
 def shrink(schedule: Sequence[str], breaks: Callable[[list[str]], bool]) -> list[str]:
     """A shortest part of `schedule`, in its order, for which `breaks` still holds; `schedule` itself has to break."""
-    best = list(schedule)
-    smaller = True
-    while smaller and len(best) > 1:
-        shorter = [best[:index] + best[index + 1 :] for index in range(len(best))]
-        smaller = next((kept for kept in shorter if breaks(kept)), None) is not None
-        best = next((kept for kept in shorter if breaks(kept)), best)
-    return best
+    for length in range(1, len(schedule)):
+        for part in combinations(schedule, length):
+            if breaks(list(part)):
+                return list(part)
+    return list(schedule)
 
 
-def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> Process:
-    dying, error = Dying(crash), ""
+def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> tuple[Process, Run[Any] | None]:
+    dying, error, run = Dying(crash), "", None
     with listening(dying):
         try:
-            drive(runner, scenario.run_id, scenario.inputs)
+            run = drive(runner, scenario.run_id, scenario.inputs)
         except Crash:
             pass
         except Exception as failure:  # whatever ends a recovery is a finding
@@ -130,7 +132,7 @@ def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> Process:
         passed = ", ".join(str(tap) for tap in dying.taps) or "no tap at all"
         raise InvalidInput(f"the process ended before it reached {crash}; it passed {passed}{error and '; ' + error}")
     window = windows(dying.taps)[-1] if crash else ""
-    return Process(taps=dying.taps, crashed=crash, window=window, error=error)
+    return Process(taps=dying.taps, crashed=crash, window=window, error=error), run
 
 
 def _acknowledges(tap: Tap) -> bool:
