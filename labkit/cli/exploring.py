@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,9 +10,13 @@ import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit, progress, table
+from labkit.errors import LabError
 
 if TYPE_CHECKING:
+    from labkit.lab.facade import Lab
+    from labkit.model import Workflow
     from labkit.sim.counterexample import Counterexample
+    from labkit.timeline import Timeline
 
 OUT_HELP = "Save the counterexample here, if there is one."
 
@@ -87,6 +92,8 @@ def explore(
             progress=count,
             **options.inputs_of(flow, case, inputs),
         )
+    if report.counterexample:
+        report.counterexample.workflow = workflow  # the name by which `labkit replay` finds it again
     saved = report.counterexample.save(out) if out and report.counterexample else None
     emit(as_json, report, lambda: _found(str(report), report.counterexample, saved))
     raise typer.Exit(0 if report.ok else 1)
@@ -110,14 +117,8 @@ def replay(
     flow = options.workflow_of(found.workflow)
     story = play(found)
     names = {"engine": found.engine, "policy": found.policy, "provider": found.provider}
-    with Lab(":memory:", **names, drift=found.drift, workflows=[flow]) as lab:
-        for tap in found.schedule:
-            killed = lab.kill(flow, at=tap, real=False, **found.inputs)
-        if killed.run is None:
-            lab.start(flow, approve=True, **found.inputs)
-        else:
-            lab.resume(killed.run_id, approve=True)
-        timeline = lab.timeline(killed.run_id)
+    with Lab(":memory:", **names, drift=found.drift, faults=found.faults, workflows=[flow]) as lab:
+        timeline = _played_again(lab, flow, found)
     broken = [{"invariant": each.invariant, "text": each.text} for each in story.violations]
     data = {"counterexample": found, "violations": broken, "timeline": timeline.data()}
     said = [f"broken: {each['invariant']}: {each['text']}" for each in broken] or ["no invariant is broken any more"]
@@ -150,6 +151,19 @@ def interleave(
         )
     emit(as_json, report, lambda: _interleaved(report))
     raise typer.Exit(0 if report.ok else 1)
+
+
+def _played_again(lab: Lab, flow: Workflow[Any], found: Counterexample) -> Timeline:
+    """The schedule once more, in a lab that keeps traces."""
+    run_id = "run-1"
+    for tap in found.schedule:
+        killed = lab.kill(flow, at=tap, real=False, run_id=run_id, **found.inputs)
+    with suppress(LabError):  # how it ended is among the violations
+        if killed.run is None:
+            lab.start(flow, run_id=run_id, approve=True, **found.inputs)
+        else:
+            lab.resume(run_id, approve=True)
+    return lab.timeline(run_id)
 
 
 def _found(report: str, counterexample: Counterexample | None, saved: Path | None) -> Any:

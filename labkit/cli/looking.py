@@ -18,7 +18,7 @@ def runs(db: options.Database, tenant: options.Tenant = None, as_json: options.J
     from labkit.lab.facade import Lab
 
     with Lab(options.existing(db), tenant=tenant) as lab:
-        _frame("runs", lab.runs(), as_json, ("run_id", "tenant_id", "workflow_id", "engine", "status", "reason"))
+        _frame("runs", lab.runs(), as_json, ("run_id", "tenant_id", "workflow_id", "engine", "status", "created_at"))
 
 
 def history(

@@ -20,7 +20,7 @@ def emit(as_json: bool, data: Any, show: Callable[[], Any]) -> None:
         return
     from rich.console import Console
 
-    Console().print(show())
+    Console(markup=False, highlight=False, emoji=False).print(show())
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
@@ -34,6 +34,17 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = ""
         made.add_column(name, overflow="fold")
     for row in rows:
         made.add_row(*(Text(str(cell)) for cell in row))
+    return made
+
+
+def listing(lines: Iterable[tuple[str, str]]) -> Table:
+    """Names and texts, one pair a line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table.grid(padding=(0, 2))
+    for name, text in lines:
+        made.add_row(Text(name, style="bold"), Text(text))
     return made
 
 

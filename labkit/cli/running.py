@@ -11,7 +11,7 @@ import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit, table
-from labkit.cli.standing import next_command
+from labkit.cli.standing import death, next_command
 from labkit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -126,6 +126,6 @@ def _take(lab: Lab, flow: Workflow[Any], name: str, given: dict[str, Any], appro
 def _shown(killed: list[Killed], timeline: Any, hint: str) -> Any:
     from rich.console import Group
 
-    parts: list[Any] = [part for each in killed for part in (each, "")]
+    parts: list[Any] = [part for each in killed for part in (death(each), "")]
     parts += [timeline] if timeline else []
     return Group(*parts, *(["", f"next: {hint}"] if hint else []))

@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.cli.output import table
+from labkit.cli.output import listing
 
 if TYPE_CHECKING:
-    from labkit.lab.view import RunView
+    from labkit.lab.view import Killed, RunView
 
 
 def standing(view: RunView, workflow: str | None, db: Path) -> Any:
     """The run as a table, with the next command instead of the next call."""
     lines = [(name, text) for name, text in view.lines() if name != "next"]
     following = next_command(view, workflow or view.run.workflow_id, db)
-    return table(("", ""), [*lines, ("next", following)] if following else lines)
+    return listing([*lines, ("next", following)] if following else lines)
+
+
+def death(killed: Killed) -> Any:
+    """What is known of a process that was killed, as a table."""
+    return listing((name, text) for name, text in killed.lines() if name != "next")
 
 
 def next_command(view: RunView | None, workflow: str, db: Path | None) -> str:

@@ -30,8 +30,9 @@ COLUMNS = ["engine", "killed at", "provider's ledger", "calls", "status", "verdi
 class Row(msgspec.Struct, kw_only=True):
     """One engine: where its process died, what the provider executed for the effect, and how the run ended.
 
-    `exit_status` is None when the crash was simulated. `activity_calls` are all calls that were made, `again` those of them that had been made before. `broken` are
-    invariants by name; `verdict` is valid, invalid, or unknown when a person has to decide.
+    `exit_status` is None when the crash was simulated. `activity_calls` are all calls that were made, `again` those of
+    them that had been made before. `broken` are invariants by name; `verdict` is valid, invalid, or unknown when a
+    person has to decide.
     """
 
     engine: str

@@ -19,6 +19,7 @@ from labkit.lab.kill import kill
 from labkit.lab.machine import Machine, known
 from labkit.lab.view import Killed, RunView
 from labkit.model import Decision, Run, Workflow
+from labkit.provider.faults import Fault
 from labkit.runner import Runner, first_state
 from labkit.scenario import AS_DECLARED, approve_all
 from labkit.store import runs
@@ -33,8 +34,8 @@ class Lab:
 
     `path` is a file, made when missing, or ":memory:". The provider's ledger is kept in `path.world/`, the traces in
     `path.trace/`. `engine` and `policy` are for new runs: a run keeps its own. `provider` is a capability that
-    replaces each target's own; `tenant` None means the tenant that the inputs belong to. `workflows` are your own, so
-    that their runs can be read again.
+    replaces each target's own, `faults` say when it misbehaves. `tenant` None means the tenant that the inputs belong
+    to. `workflows` are your own, so that their runs can be read again.
     """
 
     def __init__(
@@ -45,10 +46,12 @@ class Lab:
         policy: str = "ledger",
         provider: str = AS_DECLARED,
         drift: bool = False,
+        faults: Iterable[Fault] = (),
         tenant: str | None = None,
         workflows: Iterable[Workflow[Any]] = (),
     ) -> None:
-        self._machine = Machine(path, engine=engine, policy=policy, provider=provider, drift=drift, tenant=tenant)
+        named = {"engine": engine, "policy": policy, "provider": provider}
+        self._machine = Machine(path, **named, drift=drift, faults=faults, tenant=tenant)
         self._machine.workflows |= {workflow.name: workflow for workflow in workflows}
 
     def start(

@@ -13,7 +13,7 @@ from labkit.store.runs import Header
 if TYPE_CHECKING:
     import pandas as pd
 
-RUNS = ["run_id", "tenant_id", "workflow_id", "workflow_version", "engine", "status", "reason", "state_version"]
+RUNS = ["run_id", "tenant_id", "workflow_id", "workflow_version", "engine", "status", "reason", "created_at"]
 EFFECTS = ["effect_key", "step", "target", "operation", "status", "attempts", "receipt_id", "last_error", "reconcile"]
 OUTSIDE = ["seq", "kind", "target", "operation", "key", "subject", "request", "receipt_id", "at"]
 HISTORY = ["state_version", "kind", "step", "name", "bytes"]

@@ -19,6 +19,7 @@ from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.lab.outside import MemoryOutside, ProcessOutside
 from labkit.model import Workflow
+from labkit.provider.faults import Fault
 from labkit.runner import Runner
 from labkit.scenario import PROVIDERS, Scenario
 from labkit.store import runs
@@ -32,12 +33,20 @@ class Machine:
     """Opens or makes everything beside `path`. Raises InvalidInput for an unknown name; nothing is then made."""
 
     def __init__(
-        self, path: str | Path, *, engine: str, policy: str, provider: str, drift: bool, tenant: str | None
+        self,
+        path: str | Path,
+        *,
+        engine: str,
+        policy: str,
+        provider: str,
+        drift: bool,
+        faults: Iterable[Fault],
+        tenant: str | None,
     ) -> None:
         self.engine = known("engine", engine, ENGINES)
         self.policy = known("policy", policy, POLICIES)
         self.provider = known("provider", provider, PROVIDERS)
-        self.drift, self.tenant, self.path = drift, tenant, str(path)
+        self.drift, self.faults, self.tenant, self.path = drift, tuple(faults), tenant, str(path)
         self.store = SqliteStore(self.path)
         for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS):
             self.store.install(schema)
@@ -56,6 +65,7 @@ class Machine:
             policy=self.policy,
             provider=self.provider,
             drift=self.drift,
+            faults=self.faults,
             run_id=run_id,
         )
 

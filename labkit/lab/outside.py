@@ -82,7 +82,9 @@ class ProcessOutside:
     def _open(self, workflow: Workflow, scenario: Scenario) -> Client:
         client = Client(self.url, world_name(workflow.name))
         try:
-            client.create(workflow.targets, capability=scenario.capability, drift=scenario.drift)
+            client.create(
+                workflow.targets, capability=scenario.capability, drift=scenario.drift, faults=scenario.faults
+            )
         except InvalidInput:
             expected = {name: scenario.capability or target.capability for name, target in workflow.targets.items()}
             if (client.info.capabilities, client.info.drift) != (expected, scenario.drift):

@@ -35,6 +35,9 @@ class _Shown:
 
     __repr__ = __str__
 
+    def __rich__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         cell = '<th style="text-align:left;vertical-align:top">{}</th><td style="text-align:left">{}</td>'
         rows = "".join(f"<tr>{cell.format(escape(name), escape(text))}</tr>" for name, text in self.lines())

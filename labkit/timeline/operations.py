@@ -46,13 +46,23 @@ class Operation(msgspec.Struct, kw_only=True):
     outside: list[Happening] = msgspec.field(default_factory=list)
 
     @property
+    def executed(self) -> bool:
+        """Whether the provider got as far as doing it."""
+        return any(":executed#" in tap for tap in self.taps)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the provider recognised the call and did nothing new."""
+        return self.executed and not any(each.kind != "activity" for each in self.outside)
+
+    @property
     def text(self) -> str:
         """What it was, and whether it was seen to its end."""
         if self.done:
             return self.name
         if self.name not in OUTSIDE:
             return f"{self.name}: not committed"
-        return f"{self.name}: reply lost" if any(":executed#" in tap for tap in self.taps) else f"{self.name}: no reply"
+        return f"{self.name}: reply lost" if self.executed else f"{self.name}: no reply"
 
 
 def operations(process: ProcessTrace, later: Iterable[ProcessTrace], effect_steps: Collection[str]) -> list[Operation]:

@@ -129,17 +129,16 @@ class _Process:
 
     def _call(self, operation: Operation, x: float) -> str:
         """A call goes down to the provider; its reply comes up again, or is lost on the way."""
-        executed = operation.done or any(":executed#" in tap for tap in operation.taps)
         left, right, low = x - 26, x + 26, PROVIDER_Y + 2
         parts = [f'<rect x="{left - 4.5:.1f}" y="{CALL_Y - 4.5}" width="9" height="9" fill="currentColor"/>']
-        if executed:
+        if operation.executed:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{low} H{x - 9:.1f} m-4 -3 l4 3 l-4 3"))
         else:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{LEDGER_Y - 3} m-3 -4 l3 4 l3 -4"))
-        if operation.done and executed:
+        if operation.done and operation.executed:
             parts.append(_arrow(f"M{x + 9:.1f} {low} H{right:.1f} V{CALL_Y} m-3 4 l3 -4 l3 4"))
         effects = [each for each in operation.outside if each.kind != "activity"]
-        if executed and not effects:
+        if operation.repeated:
             parts.append(f'<path class="l" d="M{x:.1f} {low - 7} l7 7 l-7 7 l-7 -7 z"/>')
             parts.append(text(x, low + 21, "nothing new", "s c m"))
         return "".join(parts) + "".join(self._effect(each, x, n) for n, each in enumerate(effects))

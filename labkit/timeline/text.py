@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from labkit.timeline.operations import Happening, Operation
+from labkit.timeline.operations import Operation
 from labkit.timeline.timeline import Lane, Timeline
 
 WIDTH = 100
@@ -56,7 +56,7 @@ def _lane(lane: Lane) -> Table:
     for name, ratio in (
         (f"process {lane.number}", 20),
         ("call or commit", 24),
-        ("effect ledger", 14),
+        ("our ledger", 14),
         ("provider: what happened", 32),
     ):
         shown.add_column(name, ratio=ratio, overflow="fold")
@@ -65,7 +65,7 @@ def _lane(lane: Lane) -> Table:
         step = operation.group if operation.group != group else ""
         group = operation.group
         killed = lane.killed_at in operation.taps
-        shown.add_row(Text(step, style="bold"), _name(operation, killed), operation.ledger, _outside(operation.outside))
+        shown.add_row(Text(step, style="bold"), _name(operation, killed), operation.ledger, _outside(operation))
     return shown
 
 
@@ -76,9 +76,9 @@ def _name(operation: Operation, killed: bool) -> Text:
     return text
 
 
-def _outside(happenings: list[Happening]) -> Text:
-    text = Text()
-    for number, each in enumerate(happenings):
+def _outside(operation: Operation) -> Text:
+    text = Text("known key: nothing new" if operation.repeated else "")
+    for number, each in enumerate(operation.outside):
         text.append("\n" if number else "")
         text.append(each.text, style="" if each.kind == "activity" else "bold")
         if each.mark:

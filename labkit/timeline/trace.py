@@ -19,7 +19,7 @@ import msgspec
 import psutil
 
 from labkit.check.windows import windows
-from labkit.errors import InvalidState
+from labkit.errors import InvalidInput, InvalidState
 from labkit.taps import Crash, Tap, TapCounter, listening
 
 
@@ -139,7 +139,7 @@ def read_folder(folder: Path) -> list[ProcessTrace]:
             continue  # its process has only just made it
         try:
             found.append(read_lines(lines, int(path.stem)))
-        except (msgspec.MsgspecError, KeyError) as error:
+        except (msgspec.MsgspecError, KeyError, InvalidInput) as error:
             raise InvalidState(
                 f"trace {path} is damaged: {error}", safe="the run is untouched", next="delete it"
             ) from None

@@ -1,0 +1,196 @@
+"""What the timeline promises: it tells what happened, in words as well as in shapes, and survives what it draws."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from labkit.cases.refund import refund
+from labkit.errors import InvalidState
+from labkit.lab.facade import Lab
+from labkit.model import State, Workflow
+from labkit.provider.faults import Fault
+from labkit.taps import Crash, tap
+from labkit.timeline import Timeline
+from labkit.timeline.grid import Grid
+from labkit.timeline.trace import Trace, read_folder
+
+
+def story(at: str, *, effect: str | None = None, faults: tuple[Fault, ...] = (), **names: str) -> Timeline:
+    """The timeline of a refund that crashed at `at` and was resumed."""
+    with Lab(":memory:", faults=faults, **names) as lab:
+        killed = lab.kill(refund, at=at, effect=effect, case=17, real=False)
+        lab.resume(killed.run_id, approve=True) if killed.run else lab.start(refund, case=17, approve=True)
+        return lab.timeline("refund-17")
+
+
+def marks(timeline: Timeline) -> list[str]:
+    return [finding.mark for finding in timeline.findings]
+
+
+def test_a_duplicate_stands_out_in_words_and_in_a_shape_of_its_own():
+    timeline = story("W3", policy="bare", engine="snapshot")
+    assert marks(timeline) == ["duplicate"]
+    assert "DUPLICATE" in str(timeline) and ">DUPLICATE</text>" in timeline.svg()
+    assert timeline.svg().count('r="11"') == 1, "the ring around the second execution, and around it alone"
+
+
+def test_without_a_crash_nothing_stands_out():
+    with Lab(":memory:") as lab:
+        lab.start(refund, case=17, approve=True)
+        timeline = lab.timeline("refund-17")
+    assert marks(timeline) == ["fine"]
+    assert "✗" not in str(timeline) and "✗" not in timeline.svg()
+
+
+def test_a_call_that_is_paid_twice_is_marked_again():
+    timeline = story("policy_check/commit:before#1", engine="snapshot")
+    assert marks(timeline) == ["again"]
+    assert "assess_policy (again)" in str(timeline) and "assess_policy again" in timeline.svg()
+
+
+def test_an_ambiguous_effect_says_what_a_person_can_do():
+    timeline = story("W3", effect="send_mail")
+    assert marks(timeline) == ["ambiguous", "waiting"]
+    assert "look into the sent folder" in str(timeline)
+    assert ">ambiguous</text>" in timeline.svg()
+
+
+@pytest.mark.parametrize(("window", "reply"), [("W2", "no reply"), ("W3", "reply lost"), ("W4", "call")])
+def test_the_killed_operation_says_what_became_of_its_reply(window: str, reply: str):
+    lane = story(window, policy="bare").lanes[0]
+    assert lane.window == window and lane.killed_at in lane.operations[-1].taps
+    assert lane.operations[-1].text.endswith(reply)
+    assert window in lane.ending
+
+
+@pytest.mark.parametrize("at", ["manager_approval/commit:after#1", "execute_refund/intent:before#1"])
+def test_a_death_before_the_call_keeps_its_window(at: str):
+    assert story(at).lanes[0].window == "W1"
+
+
+def test_what_happened_outside_stands_at_the_call_that_did_it():
+    for lane in story("W3", policy="bare").lanes:
+        for operation in lane.operations:
+            kinds = {each.kind for each in operation.outside}
+            assert kinds <= ({"effect"} if operation.name == "call" else {"activity"}), operation
+
+
+def test_a_call_with_a_known_key_says_that_nothing_new_happened():
+    timeline = story("W3", policy="ledger")
+    repeated = [operation for operation in timeline.lanes[1].operations if operation.repeated]
+    assert [operation.step for operation in repeated] == ["execute_refund"]
+    assert "nothing new" in str(timeline) and ">nothing new</text>" in timeline.svg()
+
+
+def test_a_refusal_is_not_drawn_as_confirmed():
+    refused = Fault(target="payments", operation="refund", nth=1, what="refuse")
+    timeline = story("policy_check/commit:after#1", faults=(refused,))
+    assert timeline.status == "failed"
+    assert "rejected" in str(timeline) and "confirmed" not in str(timeline)
+
+
+def test_the_same_operation_stands_in_the_same_column_in_every_process():
+    timeline = story("W3", policy="bare")
+    grid = Grid(timeline)
+    first, second = timeline.lanes
+    calls = [next(op for op in lane.operations if op.name == "call") for lane in (first, second)]
+    assert grid.x(calls[0]) == grid.x(calls[1])
+    ordered = [grid.x(operation) for operation in second.operations]
+    assert ordered == sorted(ordered), "time runs to the right"
+
+
+@pytest.mark.parametrize("policy", ["bare", "outbox"])
+@pytest.mark.parametrize("width", ["80", "60"])
+def test_the_text_fits_a_narrow_terminal(width: str, policy: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", width)
+    text = str(story("W3", policy=policy))
+    assert max(map(len, text.splitlines())) <= int(width)
+    assert "\x1b" not in text
+
+
+def test_the_picture_is_one_file_that_says_itself_in_words():
+    timeline = story("W3", policy="bare")
+    root = ElementTree.fromstring(timeline.svg())
+    assert root.get("role") == "img"
+    for word in ("refund-17", "killed at execute_refund/call:executed#1", "executed 2 times"):
+        assert word in root.get("aria-label", "")
+    assert not re.search(r"(href|src|url\()", timeline.svg()), "nothing is fetched"
+    assert str(timeline).splitlines()[0] in timeline._repr_html_(), "the page holds the text as well"
+
+
+def test_nothing_that_a_workflow_says_becomes_markup():
+    evil = "<script>alert(1)</script>[bold]"
+    flow: Workflow[State] = Workflow("evil", version=evil, state=State, begin=lambda: State())
+
+    def wait(ctx: object, state: State) -> None:
+        ctx.approval("boss", evil)  # type: ignore[attr-defined]
+
+    flow.step(wait)
+    with Lab(":memory:") as lab:
+        timeline = lab.timeline(lab.start(flow))
+    assert "<script>" not in timeline._repr_html_() and "&lt;script&gt;" in timeline._repr_html_()
+    assert "[bold]" in str(timeline), "and rich takes nothing for a style"
+
+
+def test_the_data_is_plain_json_and_holds_every_tap():
+    data = json.loads(json.dumps(story("W3").data()))
+    first, second = data["lanes"]
+    assert first["killed_at"] == "execute_refund/call:executed#1" and second["killed_at"] == ""
+    assert first["operations"][-1]["taps"][-1] == first["killed_at"]
+    assert {row["status"] for row in data["effects"]} == {"confirmed"}
+    assert [entry["kind"] for entry in data["outside"]].count("effect") == 3
+
+
+def trace_of(folder: Path, *labels: str, dies_at: str = "") -> Trace:
+    trace = Trace(folder, dies_at=dies_at)
+    with trace.listening():
+        for label in labels:
+            tap(label, "before")
+        trace.rest("running")
+    return trace
+
+
+def test_a_trace_is_on_the_disk_before_the_next_tap(tmp_path: Path):
+    trace = Trace(tmp_path / "run")
+    with trace.listening():
+        tap("a/commit", "before")
+        (found,) = read_folder(tmp_path / "run")
+        assert [str(passed.tap) for passed in found.passed] == ["a/commit:before#1"]
+        assert found.status == "running"
+
+
+def test_a_process_that_passes_no_tap_leaves_no_file(tmp_path: Path):
+    trace_of(tmp_path / "run")
+    assert read_folder(tmp_path / "run") == [] and not (tmp_path / "run").exists()
+
+
+def test_each_process_has_a_file_of_its_own_and_the_order_is_kept(tmp_path: Path):
+    for number in range(11):
+        trace_of(tmp_path, f"step{number}/commit")
+    assert [trace.passed[0].tap.step for trace in read_folder(tmp_path)] == [f"step{number}" for number in range(11)]
+
+
+def test_the_dead_pass_no_taps(tmp_path: Path):
+    trace = Trace(tmp_path, dies_at="a/commit:before#1")
+    with pytest.raises(Crash), trace.listening():
+        tap("a/commit", "before")
+        tap("a/finally", "before")
+        raise Crash
+    (found,) = read_folder(tmp_path)
+    assert [str(passed.tap) for passed in found.passed] == [found.killed_at] == ["a/commit:before#1"]
+
+
+def test_a_line_that_was_cut_off_is_left_out_and_other_damage_is_refused(tmp_path: Path):
+    trace_of(tmp_path, "a/commit", "b/commit")
+    file = tmp_path / "1.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: whole.rindex(b"{") + 5])
+    assert len(read_folder(tmp_path)[0].passed) == 2
+    file.write_bytes(whole.replace(b'"tap"', b'"tip"', 1).replace(b"b/commit", b"no tap"))
+    with pytest.raises(InvalidState, match=r"1\.jsonl is damaged"):
+        read_folder(tmp_path)
