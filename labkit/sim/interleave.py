@@ -32,8 +32,8 @@ _names = itertools.count()
 class Interleaving(msgspec.Struct, kw_only=True):
     """One schedule: the first worker pauses after its `first`-th switch point, the second after its `second`-th.
 
-    `second` None lets the second worker run to its end before the first wakes up. `refused` counts stale writes, `status`
-    is where the run ended.
+    `second` None lets the second worker run to its end before the first wakes up. `refused` counts stale writes,
+    `status` is where the run ended.
     """
 
     first: int

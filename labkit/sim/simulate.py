@@ -22,7 +22,7 @@ from labkit.model import Run
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
 from labkit.sim.counterexample import Counterexample
-from labkit.sim.lives import Simulation, first_life
+from labkit.sim.lives import Image, Simulation, first_life
 from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Crash, Tap, TapCounter, listening
@@ -33,7 +33,7 @@ class Process(msgspec.Struct, kw_only=True):
 
     taps: list[Tap]
     crashed: Tap | None
-    window: str
+    window: str = ""
     error: str = ""
 
 
@@ -68,15 +68,18 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     """
     crashes = [Tap.parse(text) for text in schedule]
     store, world = SqliteStore(), scenario.twin()
-    reference = first_life(Simulation(scenario)).evidence
+    simulation = Simulation(scenario)
+    reference = first_life(simulation).evidence
     processes: list[Process] = []
     unknown: set[str] = set()
     at_crash = "none"
     for crash in [*crashes, None]:
         runner = scenario.runner(store, world, ManualClock())  # nothing in memory outlives a process
+        begin = Image(store.image(), world.image(), at_crash, frozenset())
         process, run = _live(runner, scenario, crash)
         processes.append(process)
         if crash:
+            process.window = _window(simulation, begin, crash)
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash = status_of(store, scenario.tenant, scenario.run_id)
     evidence = gather(runner, scenario.run_id, run, reread=True)
@@ -131,8 +134,13 @@ def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> tuple[Proces
     if crash and not dying.dead:
         passed = ", ".join(str(tap) for tap in dying.taps) or "no tap at all"
         raise InvalidInput(f"the process ended before it reached {crash}; it passed {passed}{error and '; ' + error}")
-    window = windows(dying.taps)[-1] if crash else ""
-    return Process(taps=dying.taps, crashed=crash, window=window, error=error), run
+    return Process(taps=dying.taps, crashed=crash, error=error), run
+
+
+def _window(simulation: Simulation, begin: Image, crash: Tap) -> str:
+    """The window of `crash` in a process that begins at `begin`: it depends on what would have come next."""
+    taps = simulation.live(begin, keep_images=False).taps
+    return windows(taps)[taps.index(crash)]
 
 
 def _acknowledges(tap: Tap) -> bool:
