@@ -7,6 +7,7 @@ either hashes or an editable folder. A stamp in `.venv` holds the digest of what
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -89,6 +90,14 @@ def make_venv(root, uv):
         run([sys.executable, "-m", "venv", ".venv"], debian)
 
 
+def quiet_jupyter(root):
+    """Answer JupyterLab's question about news beforehand: it would ask at the first start, and then call home."""
+    folder = os.path.join(root, ".venv", "share", "jupyter", "lab", "settings")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "overrides.json"), "w") as file:
+        json.dump({"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}, file)
+
+
 def run(command, advice="The lines above say why. Mend it and type the same command again: it starts over."):
     """Run one command in the project folder, or leave with its error and what to do about it."""
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
@@ -112,6 +121,7 @@ def main():
         make_venv(ROOT, uv)
     for command in install_commands(ROOT, uv):
         run(command)
+    quiet_jupyter(ROOT)
     with open(os.path.join(ROOT, ".venv", "labkit.stamp"), "w") as file:
         file.write(wanted)
     print(f"Set up in {time.monotonic() - began:.0f} seconds.", flush=True)
