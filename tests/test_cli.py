@@ -1,0 +1,127 @@
+"""What the command line promises: stable commands, errors that help, exit codes that mean something."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from command import answer, labkit, refused
+
+from labkit.cli.app import COMMANDS, build
+from labkit.cli.deciding import EXAMPLE
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [command.__name__ for _, commands in COMMANDS for command in commands]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_explains_itself(name: str):
+    command = typer.main.get_command(build()).commands[name]
+    assert len(command.help or "") > 20
+    for parameter in command.params:
+        assert len(getattr(parameter, "help", None) or "") > 10, f"labkit {name}: {parameter.name} has no help text"
+    assert labkit(name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_stands_in_the_readme(name: str):
+    readme = ROOT / "README.md"
+    if not readme.exists():
+        pytest.skip(reason="README.md is not written yet")
+    rows = [line.split("|")[1] for line in readme.read_text("utf-8").splitlines() if line.startswith("| `labkit ")]
+    assert any(re.search(rf"[` ]{name}[` ]", row) for row in rows), f"labkit {name} is missing in README.md, Commands"
+
+
+def test_help_imports_nothing_that_is_slow():
+    code = "import labkit.cli.app as a, sys; a.build(); sys.exit(bool({'pandas', 'apsw', 'httpx'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "refnd"), "refund"),
+        (("run", "--engine", "snapshit"), "did you mean snapshot?"),
+        (("run", "--provider", "dedupe"), "did you mean dedup?"),
+        (("run", "--case", "9999"), "cases run from 1 to"),
+        (("run", "--input", "casus"), "NAME=VALUE"),
+        (("run", "--crash", "execute_refnd/call:after"), "execute_refund/call:after#1"),
+        (("run", "--crash", "here"), "label:phase#occurrence"),
+        (("run", "--crash", "W3", "--no-resume"), "--db FILE"),
+        (("run", "no_such_module:flow"), "cannot be imported"),
+        (("matrix", "--policy", "leger"), "did you mean ledger?"),
+        (("bench", "--engine", "hybrd"), "did you mean hybrid?"),
+        (("explore", "--policy", "bar"), "did you mean bare?"),
+        (("replay", "missing.json"), "is not a counterexample"),
+        (("runs", "--db", "missing.db"), "there is no database"),
+        (("trajectory", "missing.jsonl", "--effect", "book"), "missing.jsonl"),
+        (("taps", "--engine", "none"), "expected one of"),
+    ],
+)
+def test_bad_input_is_refused_with_what_to_type(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert said in refused(labkit(*arguments, *([] if arguments[0] in ("replay", "runs") else ["--json"])))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistyped_command_or_option_suggests_the_nearest():
+    assert "'matrix'" in refused(labkit("matrx"))
+    assert "--input" in refused(labkit("run", "--inpt", "a=1"))
+
+
+def test_decide_says_what_a_new_process_may_do():
+    assert labkit("decide", "--selftest").stdout == (
+        "execute=true reconcile=true advance=true missing_key_stopped=true\n"
+    )
+    example = labkit("decide", "--example").stdout
+    assert answer(labkit("decide", "--json", stdin=example)) == {"action": "reconcile"}
+    without_key = json.dumps({**EXAMPLE, "effect_key": ""})
+    assert answer(labkit("decide", "--json", stdin=without_key)) == {"action": "stop"}
+
+
+def test_the_selftest_fails_when_a_decision_does(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("labkit.effects.decision.decide", lambda checkpoint: "execute")
+    failed = labkit("decide", "--selftest")
+    assert failed.exit_code == 1 and "reconcile=false" in failed.stdout
+
+
+@pytest.mark.parametrize("field", list(EXAMPLE))
+def test_a_malformed_checkpoint_is_refused_and_the_field_named(field: str):
+    missing = {name: value for name, value in EXAMPLE.items() if name != field}
+    for checkpoint in (missing, {**EXAMPLE, field: ["not", "this"]}):
+        assert field in refused(labkit("decide", "--json", stdin=json.dumps(checkpoint)))
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", '{"status": "running", "surprise": 1}', "\udcff"])
+def test_what_is_no_checkpoint_is_refused(body: str):
+    done = subprocess.run(
+        [sys.executable, "-c", "from labkit.cli import main; main()", "decide", "--json"],
+        input=body.encode("utf-8", "surrogateescape"),
+        capture_output=True,
+    )
+    assert done.returncode == 2 and done.stdout == b"" and b"not a checkpoint" in done.stderr
+
+
+def test_an_interruption_says_so_and_exits_with_130(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labkit.matrix.matrix", interrupt)
+    done = labkit("matrix", "--json")
+    assert done.exit_code == 130 and "interrupted" in done.stderr and done.stdout == ""
+
+
+def test_doctor_fails_only_when_something_needed_is_missing(monkeypatch: pytest.MonkeyPatch):
+    from labkit.doctor import Check
+
+    rows = [Check("a", True, "1", ""), Check("b", False, "none", "get it", needed=False)]
+    monkeypatch.setattr("labkit.doctor.checks", lambda: rows)
+    assert [check["name"] for check in answer(labkit("doctor", "--json"))["checks"]] == ["a", "b"]
+    rows.append(Check("c", False, "none", "get c"))
+    failed = labkit("doctor")
+    assert failed.exit_code == 1 and "MISSING" in failed.stdout and "get c" in failed.stdout
