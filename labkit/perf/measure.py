@@ -100,6 +100,8 @@ def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:
         try:
             mine = add(peer)
         except LabError as error:
+            if peer not in FRAMEWORKS:
+                raise
             reasons[peer] = error.what
             continue
         after = add(RAW)
