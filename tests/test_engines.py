@@ -189,3 +189,30 @@ def test_hybrid_recovery_replays_fewer_steps_than_lie_between_snapshots(every):
         rig.process().read("r")
         assert len(ran) < every
     assert rig.drive().position == 12
+
+
+def test_a_timer_holds_across_processes_until_its_time(engine):
+    rig = Rig(chain([["sleep", "bank.pay"]]), engine)
+    assert rig.process().start("r", {}).status == "waiting_for_timer"
+    rig.clock.advance(9 * 3600 - 1)
+    assert rig.process().resume("r").status == "waiting_for_timer"
+    assert rig.outside("effect") == 0
+    rig.clock.advance(1)
+    assert rig.process().resume("r").status == "completed"
+
+
+def test_time_and_chance_are_remembered_where_calls_are(engine):
+    seen: list[list[Any]] = []
+
+    def look(ctx, state):
+        seen.append([ctx.now(), ctx.random()])
+        state.extra = [*seen[-1], ctx.artifact("the same"), ctx.artifact("the same")]
+
+    rig = Rig(workflow(look), engine)
+    rig.crash("look/commit:before#1")
+    rig.clock.advance(60)
+    run = rig.drive()
+    assert run.data.extra[:2] == seen[-1]
+    assert (seen[0] == seen[1]) is (engine != "snapshot")
+    assert rig.process().read("r").data == run.data
+    assert rig.store.rows("SELECT ref, content FROM artifacts") == [(run.data.extra[2], "the same")]
