@@ -13,11 +13,21 @@ from labkit.perf import Mark, Report, measure, peers, render
 from labkit.perf.histories import Histories
 from labkit.perf.marks import reading, steps
 from labkit.perf.measure import FULL, QUICK, row, side_by_side
-from labkit.perf.peers import FRAMEWORKS, LONG, OURS, RAW, Block
+from labkit.perf.peers import FRAMEWORKS, LONG, OURS, Block
 from labkit.perf.report import Row, at_least, at_most
 from labkit.perf.watch import Stopped, Watch, texts
 
-PEERS = [RAW, *OURS, *FRAMEWORKS]
+PEERS = [
+    "raw SQLite commit",
+    "snapshot",
+    "event-sourced",
+    "hybrid",
+    "event-sourced + activity",
+    "hybrid + activity",
+    "LangGraph",
+    "DBOS",
+    "eventsourcing",
+]
 MARKS = [
     ("snapshot step, in raw commits", "<= 1.2"),
     ("event-sourced step, in raw commits", "<= 1.2"),
