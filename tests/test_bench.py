@@ -99,7 +99,7 @@ def test_at_w2_and_w3_it_is_the_provider_who_kills(phase, site):
     tap = Tap("execute_refund/call", phase)
     with site.world(SCENARIO, "trial") as client:
         job = site.job(SCENARIO, "trial", 1, tap)
-        unable = "import psutil, sys; psutil.Process.kill = lambda self: None\n"
+        unable = "import os, sys; os.kill = lambda pid, how: None\n"
         program = unable + "import msgspec\nfrom labkit.bench.child import Job, perform\n"
         program += "perform(msgspec.json.decode(sys.argv[1], type=Job))"
         command = [sys.executable, "-c", program, msgspec.json.encode(job).decode()]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 
 import msgspec
 import psutil
 import pytest
 
 from labkit import bench
+from labkit.bench import campaign
 from labkit.bench.log import TRIALS
 from labkit.cases.refund import refund
 from labkit.check.cells import COUNTS
@@ -60,7 +60,7 @@ def test_the_report_as_json_has_the_matrix_shape():
 
 
 def test_a_campaign_leaves_no_process_and_no_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(campaign, "SCRATCH", str(tmp_path))
     before = set(psutil.Process().children(recursive=True))
     assert bench.run(windows=["W2"], **SMALL).ok
     assert set(psutil.Process().children(recursive=True)) <= before and list(tmp_path.iterdir()) == []

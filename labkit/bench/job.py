@@ -13,11 +13,21 @@ from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.client import Client
 from labkit.provider.faults import Fault
+from labkit.provider.ledger_file import read_ledger
+from labkit.provider.protocol import Entry
 from labkit.scenario import Scenario
 from labkit.taps import Tap
 
 PATIENCE = 60.0
 """Seconds after which a child that has not ended gives up, with a traceback of where it stood."""
+
+
+class Outside(Client):
+    """A provider's world whose entries are read from its file: an entry is there before anybody is answered."""
+
+    def entries(self) -> list[Entry]:
+        """Everything that happened, oldest first."""
+        return read_ledger(self.info.ledger)[0]
 
 
 class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +67,7 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
     def client(self) -> Client:
         """The provider's world, not yet connected."""
-        return Client(self.url, self.world)
+        return Outside(self.url, self.world)
 
     def new_clock(self) -> Clock:
         """The clock that the process goes by."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -13,13 +12,13 @@ from typing import Any, Protocol
 import msgspec
 
 from labkit.bench.job import Job
-from labkit.bench.trace import Found, read_trace
+from labkit.bench.trace import KILL, Found, read_trace
 from labkit.errors import InvalidInput, LabError
 from labkit.taps import Tap
 
 MODES = ("zygote", "plain")
 DEFAULT_MODE = "zygote" if sys.platform == "linux" else "plain"  # forking a process with frameworks is unsafe elsewhere
-KILLED = -signal.SIGKILL if os.name == "posix" else signal.SIGTERM
+KILLED = int(-KILL if os.name == "posix" else KILL)
 """Exit status of a process that was killed: minus the signal's number, or what TerminateProcess was given."""
 TAIL = 4000
 

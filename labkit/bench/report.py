@@ -46,6 +46,7 @@ def report_of(
     settings: Settings,
     workflow: str,
     outcomes: Sequence[Outcome],
+    *,
     before: int,
     schedules: int,
     seconds: float,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from labkit.bench.job import PATIENCE, Job
+from labkit.bench.job import PATIENCE, Job, Outside
 from labkit.bench.launch import Ended, Launcher
 from labkit.check.evidence import Evidence, gather
 from labkit.clock import ManualClock
@@ -82,7 +82,7 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
     def world(self, scenario: Scenario, name: str) -> Iterator[Client]:
         """A new folder and a new world for one trial; the world is closed afterwards, the files stay."""
         (self.root / name).mkdir(parents=True)
-        with closing(Client(self.url, Path(name).name)) as client:
+        with closing(Outside(self.url, Path(name).name)) as client:
             create_world(client, scenario, folder=name)
             try:
                 yield client
