@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from labkit.effects.key import effect_key
 from labkit.effects.policies import Effect, Policy
 from labkit.engines import Engine
 from labkit.errors import EffectRejected, InvalidInput
-from labkit.journal import Journal
+from labkit.journal import FAILURES, Failure, Journal, activity_failed
 from labkit.model import ApprovalRef, Decision, Event, Order, Receipt, Run, Workflow
 from labkit.provider.protocol import World
 from labkit.store.protocol import Store, Tx
@@ -29,6 +30,7 @@ Write = Callable[[Tx], None]
 _receipts = msgspec.json.Decoder(Receipt)
 _decisions = msgspec.json.Decoder(Decision)
 _plain = msgspec.json.Decoder()
+_failures = msgspec.json.Decoder(Failure)
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -52,6 +54,7 @@ class LiveContext:
         self.staged: list[Write] = []
         self.planned: list[str] = []
         self._effects = self._activities = self._approvals = 0
+        self._inside = ""  # the activity that is being called
 
     def enter(self, step: str) -> None:
         """Begin a step: forget what the last one staged."""
@@ -71,7 +74,16 @@ class LiveContext:
         subject = self._subject(self._activities, name)
 
         def perform() -> Any:
-            return function(self.parts.world.note_activity(subject, name), *args)
+            call = self.parts.world.note_activity(subject, name)
+            self._inside = name
+            try:
+                return function(call, *args)
+            except EffectRejected:
+                raise
+            except Exception as error:
+                raise activity_failed(f"{self.step}/{name}", error) from error
+            finally:
+                self._inside = ""
 
         return self._call("activity", name, perform, return_decoder(function))
 
@@ -83,7 +95,8 @@ class LiveContext:
         self._effects += 1
         logical = self._logical(self._effects)
         key = effect_key(run.tenant_id, run.workflow_id, run.origin, logical)
-        event = self.journal.take("effect", self.step, f"{target}.{operation}")
+        name = f"{target}.{operation}"
+        event = self._recorded("effect", name)
         if event:
             receipt = self._read_back(_receipts, event)
         else:
@@ -95,7 +108,8 @@ class LiveContext:
                 label=f"{self.step}/call",
                 key=key,
             )
-            receipt = self.parts.policy.perform(self._fx(self.step, order, self._recorder(f"{target}.{operation}")))
+            with self._keeping_failure(name):
+                receipt = self.parts.policy.perform(self._fx(self.step, order, self._recorder(name)))
         if receipt.status == "planned":
             self.planned.append(key)
         if receipt.status == "rejected":
@@ -163,20 +177,41 @@ class LiveContext:
 
     def _call(self, kind: str, name: str, perform: Callable[[], Any], decoder: msgspec.json.Decoder[Any]) -> Any:
         """Answer from the journal, or perform and record. Both ways the result has been through bytes once."""
-        event = self.journal.take(kind, self.step, name)
+        event = self._recorded(kind, name)
         if event:
             self.staged = []
             return self._read_back(decoder, event)
         what = f"result of {kind} {self.step}/{name} in run {self.run.run_id}"
-        payload = encode(perform(), what, MAX_RESULT)
-        result = read_back(decoder, payload, what)
+        with self._keeping_failure(name):
+            payload = encode(perform(), what, MAX_RESULT)
+            result = read_back(decoder, payload, what)
         if self.parts.engine.journals:
             with self.parts.store.transaction(f"{self.step}/record") as tx:
                 self._record(tx, kind, name, payload)
         return result
 
+    def _recorded(self, kind: str, name: str) -> Event | None:
+        if self._inside:
+            what = f"step {self.step}: activity {self._inside} makes a call of its own, {kind} {name}"
+            raise InvalidInput(what, next="make the call in the step, before or after the activity")
+        return self.journal.take(kind, self.step, name)
+
     def _read_back(self, decoder: msgspec.json.Decoder[Any], event: Event) -> Any:
-        return read_back(decoder, event.payload, f"event {event.seq} of run {self.run.run_id}")
+        what = f"event {event.seq} of run {self.run.run_id}"
+        if event.kind == "failed":
+            raise read_back(_failures, event.payload, what).raised()
+        return read_back(decoder, event.payload, what)
+
+    @contextmanager
+    def _keeping_failure(self, name: str) -> Iterator[None]:
+        """Stage a failure: it becomes durable with the step's next write, or is forgotten if the step fails as well."""
+        try:
+            yield
+        except FAILURES as error:
+            if self.parts.engine.journals:
+                event = Event(0, "failed", self.step, name, msgspec.json.encode(Failure.of(error)))
+                self.staged.append(lambda tx: self.parts.engine.record(tx, self.run, event))
+            raise
 
     def _recorder(self, name: str) -> Callable[[Tx, Receipt], None] | None:
         if not self.parts.engine.journals:

@@ -36,6 +36,10 @@ class Drift(LabError):
     """Replay asked for another call than the journal holds: the code no longer tells the recorded story."""
 
 
+class ActivityFailed(LabError):
+    """An activity raised an error. A step may catch it and go on; otherwise the activity is called again later."""
+
+
 class EffectRejected(LabError):
     """A provider refused an effect for good. `reason` is one of `REASONS`; it is never tried again."""
 

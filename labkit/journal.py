@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
-from labkit.errors import Drift
+import msgspec
+
+from labkit.codec import has_secret
+from labkit.errors import ActivityFailed, Drift, EffectRejected, EffectUnknown, InvalidState, LabError
 from labkit.model import Event
+
+FAILURES: tuple[type[LabError], ...] = (ActivityFailed, EffectUnknown, EffectRejected, InvalidState)
+
+
+class Failure(msgspec.Struct, kw_only=True):
+    """How a call failed, as it is recorded: the name of the error, what happened, a refusal's reason."""
+
+    error: str
+    what: str
+    reason: str = ""
+
+    @classmethod
+    def of(cls, error: LabError) -> Failure:
+        """What is recorded of `error`."""
+        return cls(error=type(error).__name__, what=error.what, reason=getattr(error, "reason", ""))
+
+    def raised(self) -> LabError:
+        """The same error again, for the code that replays."""
+        if self.error == EffectRejected.__name__:
+            return EffectRejected(self.reason, self.what)
+        return next((kind for kind in FAILURES if kind.__name__ == self.error), ActivityFailed)(self.what)
+
+
+def activity_failed(name: str, error: Exception) -> ActivityFailed:
+    """What a step sees of an `error` that the activity `name` raised."""
+    text = str(error)[:1000]
+    if has_secret(text.encode(errors="replace")):
+        text = "(withheld, it looks like a secret)"
+    return ActivityFailed(
+        f"activity {name} failed: {type(error).__name__}: {text}",
+        safe="the run stands at its last durable point",
+        next="resume the run to call it again, or catch ActivityFailed in the step",
+    )
 
 
 class EndOfJournal(BaseException):
@@ -31,7 +67,7 @@ class Journal:
         return self._tail[self._next].kind == "closed"
 
     def take(self, kind: str, step: str, name: str) -> Event | None:
-        """The recorded event for this call, or None when the journal is used up and the call is live.
+        """The recorded event for this call (perhaps that it failed), or None when the journal is used up.
 
         Raises Drift when the journal holds another call at this place.
         """
@@ -40,7 +76,7 @@ class Journal:
         if self.used_up or self._closes_here:
             raise EndOfJournal
         event = self._tail[self._next]
-        if event.kind != kind or event.step != step or event.name != name:
+        if event.kind not in (kind, "failed") or event.step != step or event.name != name:
             raise Drift(
                 f"run {self._run_id}, event {event.seq}: the journal holds {event.kind} {event.step}/{event.name}, "
                 f"the code now asks for {kind} {step}/{name}",

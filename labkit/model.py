@@ -79,7 +79,7 @@ class Run(msgspec.Struct, Generic[S], kw_only=True, forbid_unknown_fields=True):
 
 class Event(NamedTuple):
     """One row of a journal: `kind` is began, activity, effect, approval, timer, now, random,
-    artifact, completed or closed."""
+    artifact, failed, completed or closed."""
 
     seq: int
     kind: str

@@ -48,8 +48,9 @@ def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, 
     return Move(workflow.name_of(done), "running")
 
 
-def apply(run: Run[Any], name: str, move: Move) -> None:
-    """Change `run` as `move` says: step `name` is completed."""
+def apply(run: Run[Any], name: str, move: Move, planned: list[str]) -> None:
+    """Change `run` as `move` says: step `name` is completed, and leaves the effects `planned` to be delivered."""
+    run.pending_effects = list(planned)
     run.next_transition, run.status, run.reason, run.closing = move.next, move.status, move.reason, move.closing
     if name == CLOSE:
         return

@@ -218,13 +218,12 @@ class Runner:
         except EffectRejected as refused:
             returned = Done("failed", refused.what)
         move = next_move(self.parts.workflow, ctx.run, name, returned, deliver_first=bool(ctx.planned))
-        recorded = ctx.journal.take("completed", name, move.to)
-        apply(ctx.run, name, move)
-        ctx.run.pending_effects = list(ctx.planned)
-        if recorded:
+        if ctx.journal.take("completed", name, move.to):
+            apply(ctx.run, name, move, ctx.planned)
             return
         with self.parts.store.transaction(f"{name}/commit") as tx:
             ctx.flush(tx)
+            apply(ctx.run, name, move, ctx.planned)
             self.parts.engine.commit(tx, ctx.run, Event(0, "completed", name, move.to, b""))
 
     def _drain(self, ctx: LiveContext) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from urllib.parse import quote
 
 from labkit.errors import InvalidInput
 
 
+@cache
 def effect_key(tenant: str, workflow: str, run: str, logical_step: str, branch: str = "") -> str:
     """tenant/workflow/run/logical_step(/branch), each part percent-encoded so that no two tuples share a key.
 

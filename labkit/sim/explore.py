@@ -151,8 +151,10 @@ class Explorer:
                 branch.acknowledged | _committed(life, image_index),
                 branch.untracked | image.untracked,
             )
-            successor = self.simulation.live(image, keep_images=depth < self.crashes)
-            self.recoveries += 1
+            successor = life  # from the image that it began with it would only live the same life again
+            if image_index:
+                successor = self.simulation.live(image, keep_images=depth < self.crashes)
+                self.recoveries += 1
             self._count(after, *self._judge(successor, image, after))
             if depth < self.crashes and successor.taps:
                 self._explore(successor, after)

@@ -74,11 +74,11 @@ class Simulation:
         """A new process: what engine, policy or runner kept in memory died with the old one."""
         parts, names = self.runner.parts, self.scenario
         engine, policy = ENGINES[names.engine](parts.store, parts.codec), POLICIES[names.policy]()
-        return Runner(replace(parts, engine=engine, policy=policy), tenant=names.tenant)
+        return Runner(replace(parts, engine=engine, policy=policy), tenant=self.runner.tenant)
 
     def survivors(self, database: bytes) -> Image:
         """The image of this very moment, with `database` as the last committed state."""
-        tenant, run_id = self.scenario.tenant, self.scenario.run_id
+        tenant, run_id = self.runner.tenant, self.scenario.run_id
         unknown = frozenset(untracked(self.runner.parts, tenant, run_id))
         return Image(database, self.world.image(), status_of(self.store, tenant, run_id), unknown)
 

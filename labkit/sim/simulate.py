@@ -19,6 +19,8 @@ from labkit.check.windows import windows
 from labkit.clock import ManualClock
 from labkit.errors import InvalidInput
 from labkit.model import Run
+from labkit.provider.twin import Image as TwinImage
+from labkit.provider.twin import Twin
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
 from labkit.sim.counterexample import Counterexample
@@ -46,10 +48,13 @@ class Story(msgspec.Struct, kw_only=True):
 
 
 class Dying:
-    """Listens to taps and dies at `tap`: raises Crash there and at every tap after it."""
+    """Listens to taps and dies at `tap`: raises Crash there and at every tap after it.
 
-    def __init__(self, tap: Tap | None) -> None:
-        self.tap, self.dead = tap, False
+    `died()` is called at that moment, before a `finally` block of the dying process can do anything.
+    """
+
+    def __init__(self, tap: Tap | None, died: Callable[[], None] = lambda: None) -> None:
+        self.tap, self.dead, self._died = tap, False, died
         self.taps: list[Tap] = []
         self._count = TapCounter()
 
@@ -57,6 +62,8 @@ class Dying:
         if not self.dead:
             self.taps.append(self._count(label, phase))
             self.dead = self.taps[-1] == self.tap
+            if self.dead:
+                self._died()
         if self.dead:
             raise Crash(str(self.tap))
 
@@ -76,7 +83,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     for crash in [*crashes, None]:
         runner = scenario.runner(store, world, ManualClock())  # nothing in memory outlives a process
         begin = Image(store.image(), world.image(), at_crash, frozenset())
-        process, run = _live(runner, scenario, crash)
+        process, run = _live(runner, scenario, world, crash)
         processes.append(process)
         if crash:
             process.window = _window(simulation, begin, crash)
@@ -122,8 +129,9 @@ def shrink(schedule: Sequence[str], breaks: Callable[[list[str]], bool]) -> list
     return list(schedule)
 
 
-def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> tuple[Process, Run[Any] | None]:
-    dying, error, run = Dying(crash), "", None
+def _live(runner: Runner, scenario: Scenario, world: Twin, crash: Tap | None) -> tuple[Process, Run[Any] | None]:
+    survived: list[TwinImage] = []
+    dying, error, run = Dying(crash, lambda: survived.append(world.image())), "", None
     with listening(dying):
         try:
             run = drive(runner, scenario.run_id, scenario.inputs)
@@ -131,7 +139,9 @@ def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> tuple[Proces
             pass
         except Exception as failure:  # whatever ends a recovery is a finding
             error = f"{type(failure).__name__}: {failure}"
-    if crash and not dying.dead:
+    if survived:  # an activity has no tap that could stop a `finally` block from calling it
+        world.restore(survived[0])
+    elif crash:
         passed = ", ".join(str(tap) for tap in dying.taps) or "no tap at all"
         raise InvalidInput(f"the process ended before it reached {crash}; it passed {passed}{error and '; ' + error}")
     return Process(taps=dying.taps, crashed=crash, error=error), run
@@ -140,7 +150,7 @@ def _live(runner: Runner, scenario: Scenario, crash: Tap | None) -> tuple[Proces
 def _window(simulation: Simulation, begin: Image, crash: Tap) -> str:
     """The window of `crash` in a process that begins at `begin`: it depends on what would have come next."""
     taps = simulation.live(begin, keep_images=False).taps
-    return windows(taps)[taps.index(crash)]
+    return windows(taps)[taps.index(crash)] if crash in taps else "between"
 
 
 def _acknowledges(tap: Tap) -> bool:
