@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from rich.console import Console, Group
+from rich.console import Console, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
 from labkit.cases.refund import refund
-from labkit.cli.output import emit, table, telling
 from labkit.lab.compare import Comparison, compare
+from labkit.lab.tables import table
 from labkit.provider.protocol import Entry
 
 CASE = 17
@@ -35,26 +35,28 @@ NEXT = (
 )
 
 
-def tell(*, real: bool = True, as_json: bool = False) -> None:
-    """Play the story and print it as it goes; `real=False` only simulates the kills. Takes some seconds."""
-    console = Console(quiet=as_json)
+def tell(console: Console, say: Callable[[str], None], *, real: bool = True) -> dict[str, Comparison]:
+    """Play the story and print it as it goes; return what was found, by policy. Takes some seconds.
+
+    `say` is told what is being killed. `real=False` only simulates the kills.
+    """
     how = "SIGKILL" if real else "a simulated crash"
-    console.print(Rule("the durable-agent crash lab"), BEGINNING.format(how=how), "")
+    console.print(Rule("the durable-agent crash lab"), BEGINNING.format(how=how), "", sep="\n")
     found: dict[str, Comparison] = {}
     for policy, why in CHAPTERS.items():
-        with telling(f"killing with policy {policy}") as say:
-            found[policy] = compare(refund, at="W3", policy=policy, real=real, progress=say, case=CASE)
-        console.print(Rule(f"policy {policy}", align="left"), Text(why), found[policy], "")
-    emit(as_json, {policy: each.data() for policy, each in found.items()}, lambda: ending(found))
+        found[policy] = compare(refund, at="W3", policy=policy, real=real, progress=say, case=CASE)
+        console.print(Rule(f"policy {policy}", align="left"), Text(why), found[policy], "", sep="\n")
+    console.print(*ending(found), sep="\n")
+    return found
 
 
-def ending(found: dict[str, Comparison]) -> Any:
+def ending(found: dict[str, Comparison]) -> list[RenderableType]:
     """The provider's ledgers side by side, and what to do next."""
     engines = [row.engine for row in next(iter(found.values())).rows]
     rows = [[policy, *(_executed(row.executed) for row in comparison.rows)] for policy, comparison in found.items()]
-    ledgers = table(["policy", *engines], rows, "what the payment provider really paid for case 17")
+    ledgers = table(["policy", *engines], rows, f"what the payment provider really paid for case {CASE}")
     hints = table(("what to do next", ""), NEXT)
-    return Group(Rule("three provider ledgers", align="left"), ledgers, "", END, "", hints)
+    return [Rule("three provider ledgers", align="left"), ledgers, "", END, "", hints]
 
 
 def _executed(entries: list[Entry]) -> str:

@@ -6,9 +6,11 @@ Exit codes: 0 as wished, 1 when a check failed, 2 for bad input, 130 when interr
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
-from typing import ParamSpec
+from contextlib import suppress
+from typing import NoReturn, ParamSpec
 
 import typer
 
@@ -63,8 +65,24 @@ def build() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run the command that the arguments name. After an interruption nothing that it started goes on."""
     try:
         build()()
     except KeyboardInterrupt:  # before a command began
         sys.exit(INTERRUPTED)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            _leave_at_once()
+        raise
+
+
+def _leave_at_once() -> NoReturn:
+    """End our own children by id, and do not wait for the pools that they belong to."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

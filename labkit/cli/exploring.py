@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labkit.cli import options
-from labkit.cli.output import emit, progress, table
+from labkit.cli.output import emit, progress
 from labkit.errors import LabError
+from labkit.lab.tables import table
 
 if TYPE_CHECKING:
     from labkit.lab.facade import Lab
@@ -70,28 +72,11 @@ def explore(
     """
     from labkit.sim import explore as search
 
-    flow = options.workflow_of(workflow)
-    (engine_name,) = options.engines([engine or "hybrid"])
-    (policy_name,) = options.policies([policy or "ledger"])
-    options.providers([provider])
-    done = 0
-    with progress(f"{flow.name} on {engine_name}, {policy_name}") as tell:
-
-        def count(schedules: int) -> None:
-            nonlocal done
-            done += schedules
-            tell(done, None)
-
-        report = search(
-            flow,
-            engine=engine_name,
-            policy=policy_name,
-            provider=provider,
-            drift=drift,
-            crashes=crashes,
-            progress=count,
-            **options.inputs_of(flow, case, inputs),
-        )
+    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
+    given = options.inputs_of(flow, case, inputs)
+    with progress(f"{flow.name} on {names.engine}, {names.policy}") as tell:
+        count = _adding(tell)
+        report = search(flow, **names._asdict(), drift=drift, crashes=crashes, progress=count, **given)
     if report.counterexample:
         report.counterexample.workflow = workflow  # the name by which `labkit replay` finds it again
     saved = report.counterexample.save(out) if out and report.counterexample else None
@@ -141,14 +126,9 @@ def interleave(
     """
     from labkit.sim.interleave import interleave as search
 
-    flow = options.workflow_of(workflow)
-    (engine_name,) = options.engines([engine or "hybrid"])
-    (policy_name,) = options.policies([policy or "ledger"])
-    options.providers([provider])
+    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
     with progress(f"{flow.name}: two workers"):
-        report = search(
-            flow, engine=engine_name, policy=policy_name, provider=provider, **options.inputs_of(flow, case, inputs)
-        )
+        report = search(flow, **names._asdict(), **options.inputs_of(flow, case, inputs))
     emit(as_json, report, lambda: _interleaved(report))
     raise typer.Exit(0 if report.ok else 1)
 
@@ -164,6 +144,18 @@ def _played_again(lab: Lab, flow: Workflow[Any], found: Counterexample) -> Timel
         else:
             lab.resume(run_id, approve=True)
     return lab.timeline(run_id)
+
+
+def _adding(tell: Callable[[int, int | None], None]) -> Callable[[int], None]:
+    """Turns news of so many more schedules into their sum."""
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        tell(done, None)
+
+    return count
 
 
 def _found(report: str, counterexample: Counterexample | None, saved: Path | None) -> Any:

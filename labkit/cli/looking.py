@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labkit.cli import options
-from labkit.cli.output import emit, table
+from labkit.cli.output import emit, telling
+from labkit.lab.tables import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,9 +67,14 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """The story in a minute: the same kill on three engines, first without care, then with a ledger."""
+    from rich.console import Console
+
     from labkit.demo import tell
 
-    tell(real=real, as_json=as_json)
+    with telling("killing") as say:
+        found = tell(Console(quiet=as_json), say, real=real)
+    if as_json:
+        emit(True, {policy: comparison.data() for policy, comparison in found.items()}, str)
 
 
 def _frame(name: str, frame: pd.DataFrame, as_json: bool, shown: tuple[str, ...] = ()) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit, progress, telling
+
+if TYPE_CHECKING:
+    from labkit.bench import BenchReport
 
 KEEP_HELP = "Keep every trial's files and traces in this folder; a campaign that was interrupted goes on there."
 TOOL_HELP = "A tool that changes the world; repeated for several."
@@ -33,9 +36,6 @@ def bench(
 
     Exit code 1 when a trial came out otherwise than expected or could not be judged.
     """
-    import msgspec
-
-    from labkit.bench import render
     from labkit.bench import run as campaign
     from labkit.bench.launch import DEFAULT_MODE
 
@@ -53,12 +53,7 @@ def bench(
             keep=keep is not None,
             progress=tell,
         )
-    if out:
-        out.write_text(json.dumps(msgspec.to_builtins(report), indent=2) + "\n", "utf-8")
-    emit(as_json, report, lambda: render(report))
-    if report.interrupted:
-        raise KeyboardInterrupt
-    raise typer.Exit(0 if report.ok else 1)
+    _conclude(report, out, as_json)
 
 
 def trajectory(
@@ -88,3 +83,17 @@ def perf(
     with telling("measuring") as tell:
         report = speed.measure(progress=tell, quick=quick)
     emit(as_json, report, lambda: speed.render(report))
+
+
+def _conclude(report: BenchReport, out: Path | None, as_json: bool) -> None:
+    """Write and print a campaign's report; end as it ended."""
+    import msgspec
+
+    from labkit.bench import render
+
+    if out:
+        out.write_text(json.dumps(msgspec.to_builtins(report), indent=2) + "\n", "utf-8")
+    emit(as_json, report, lambda: render(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
+    raise typer.Exit(0 if report.ok else 1)

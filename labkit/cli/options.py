@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -59,6 +59,20 @@ def providers(names: Iterable[str] | None) -> tuple[str, ...]:
     from labkit.scenario import PROVIDERS
 
     return _all_known("provider", names, PROVIDERS)
+
+
+class Combination(NamedTuple):
+    """One engine, policy and provider, by name."""
+
+    engine: str
+    policy: str
+    provider: str
+
+
+def combination(engine: str | None, policy: str | None, provider: str) -> Combination:
+    """One engine, policy and provider by name, checked; left out, they are hybrid and ledger."""
+    (engine,), (policy,) = engines([engine or "hybrid"]), policies([policy or "ledger"])
+    return Combination(engine, policy, *providers([provider]))
 
 
 def _all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from typing import Any
 
 
 def emit(as_json: bool, data: Any, show: Callable[[], Any]) -> None:
@@ -21,31 +18,6 @@ def emit(as_json: bool, data: Any, show: Callable[[], Any]) -> None:
     from rich.console import Console
 
     Console(markup=False, highlight=False, emoji=False).print(show())
-
-
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
-    """A plain table; text is shown as it is, never as markup."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in columns:
-        made.add_column(name, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))
-    return made
-
-
-def listing(lines: Iterable[tuple[str, str]]) -> Table:
-    """Names and texts, one pair a line."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table.grid(padding=(0, 2))
-    for name, text in lines:
-        made.add_row(Text(name, style="bold"), Text(text))
-    return made
 
 
 @contextmanager

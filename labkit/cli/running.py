@@ -5,14 +5,15 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from labkit.cli import options
-from labkit.cli.output import emit, table
+from labkit.cli.output import emit
 from labkit.cli.standing import death, next_command
 from labkit.errors import InvalidInput
+from labkit.lab.tables import table
 
 if TYPE_CHECKING:
     from labkit.lab.facade import Lab
@@ -20,6 +21,46 @@ if TYPE_CHECKING:
     from labkit.model import Workflow
 
 CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeated: kill its successor, too."
+
+
+class Wish(NamedTuple):
+    """What `labkit run` is asked for; `name` is the run's id."""
+
+    workflow: Workflow[Any]
+    inputs: dict[str, Any]
+    run_id: str | None
+    crashes: list[str]
+    effect: str | None
+    resume: bool
+    approve: bool
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        from labkit.lab.facade import run_id_of
+
+        return self.run_id or run_id_of(self.workflow, self.inputs)
+
+
+def open_lab(path: Path, workflow: Workflow[Any], names: options.Combination, drift: bool) -> Lab:
+    """The lab at `path`, with the engine, policy and provider by name."""
+    from labkit.lab.facade import Lab
+
+    engine, policy, provider = names
+    return Lab(path, engine=engine, policy=policy, provider=provider, drift=drift, workflows=[workflow])
+
+
+def carry_out(lab: Lab, wish: Wish) -> list[Killed]:
+    """Kill one child after another, then start or resume the run here, if that is wished; return who died."""
+    named = {"run_id": wish.name, **wish.inputs}
+    killed = [lab.kill(wish.workflow, at=at, effect=wish.effect, **named) for at in wish.crashes]
+    if not wish.resume:
+        return killed
+    if lab.find(wish.name) is None:
+        lab.start(wish.workflow, approve=wish.approve, **named)
+    else:
+        lab.resume(wish.name, approve=wish.approve)
+    return killed
 
 
 def run(
@@ -43,37 +84,21 @@ def run(
     With --crash a child process dies at the tap and this process, which has not touched the run before, resumes it.
     Without --db everything is in a temporary folder.
     """
-    from labkit.lab.facade import Lab, run_id_of
-
     if not resume and not (db and crash):
         raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
     flow = options.workflow_of(workflow)
-    given = options.inputs_of(flow, case, inputs)
+    wish = Wish(flow, options.inputs_of(flow, case, inputs), run_id, crash or [], effect, resume, approve)
+    names = options.combination(engine, policy, provider)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="labkit-")) if db is None else ""
-        made = Lab(
-            db or Path(folder) / "lab.db",
-            engine=engine or "hybrid",
-            policy=policy or "ledger",
-            provider=provider,
-            drift=drift,
-            workflows=[flow],
-        )
-        lab = stack.enter_context(made)
-        name = run_id or run_id_of(flow, given)
-        _keeps(lab.find(name), engine, policy)
-        killed = [lab.kill(flow, at=at, effect=effect, run_id=name, **given) for at in crash or ()]
-        if resume:
-            _take(lab, flow, name, given, approve)
-        found = lab.find(name)
-        timeline = lab.timeline(name) if found else None
+        lab = stack.enter_context(open_lab(db or Path(folder) / "lab.db", flow, names, drift))
+        _keeps(lab.find(wish.name), engine, policy)
+        killed = carry_out(lab, wish)
+        found = lab.find(wish.name)
         following = next_command(found, workflow, db)
-        data = {
-            "killed": [each.data() for each in killed],
-            "run": found.data() if found else None,
-            "timeline": timeline.data() if timeline else None,
-            "next": following,
-        }
+        timeline = lab.timeline(wish.name) if found else None
+        data: dict[str, Any] = {"killed": [each.data() for each in killed], "run": found.data() if found else None}
+        data |= {"timeline": timeline.data() if timeline else None, "next": following}
         emit(as_json, data, lambda: _shown(killed, timeline, following))
 
 
@@ -91,15 +116,14 @@ def taps(
     from labkit.lab.foresee import foresee
     from labkit.scenario import Scenario
 
-    flow = options.workflow_of(workflow)
-    (engine_name,) = options.engines([engine or "hybrid"])
-    (policy_name,) = options.policies([policy or "ledger"])
-    options.providers([provider])
+    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
     given = options.inputs_of(flow, case, inputs)
-    passed = foresee(Scenario(workflow=flow, inputs=given, engine=engine_name, policy=policy_name, provider=provider))
+    passed = foresee(
+        Scenario(workflow=flow, inputs=given, engine=names.engine, policy=names.policy, provider=names.provider)
+    )
     rows = [{"tap": str(tap), "window": window} for tap, window in zip(passed, windows(passed), strict=True)]
-    data = {"workflow": flow.name, "engine": engine_name, "policy": policy_name, "provider": provider, "taps": rows}
-    title = f"{flow.name} on {engine_name}, policy {policy_name}: {len(rows)} taps"
+    data = {"workflow": flow.name, **names._asdict(), "taps": rows}
+    title = f"{flow.name} on {names.engine}, policy {names.policy}: {len(rows)} taps"
     emit(as_json, data, lambda: table(("tap", "window"), (row.values() for row in rows), title))
 
 
@@ -114,13 +138,6 @@ def _keeps(found: RunView | None, engine: str | None, policy: str | None) -> Non
                 safe="the run is untouched",
                 next=f"leave --{kind} out, or use another --run-id",
             )
-
-
-def _take(lab: Lab, flow: Workflow[Any], name: str, given: dict[str, Any], approve: bool) -> None:
-    if lab.find(name) is None:
-        lab.start(flow, run_id=name, approve=approve, **given)
-    else:
-        lab.resume(name, approve=approve)
 
 
 def _shown(killed: list[Killed], timeline: Any, hint: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.cli.output import listing
+from labkit.lab.tables import listing
 
 if TYPE_CHECKING:
     from labkit.lab.view import Killed, RunView

@@ -1,6 +1,4 @@
-"""The facade that notebooks and exercises import: `Lab` runs, kills and looks; `compare` sets engines side by side."""
+"""The facade that notebooks and exercises import.
 
-from labkit.lab.compare import compare
-from labkit.lab.facade import Lab
-
-__all__ = ["Lab", "compare"]
+`facade.Lab` runs, kills and looks; `compare.compare` sets engines side by side. Both are public names of `labkit`.
+"""

@@ -93,17 +93,13 @@ class Comparison(msgspec.Struct, kw_only=True):
         return f"<table><caption style='text-align:left'>{escape(self.title)}</caption>{body}</table>"
 
     def __rich__(self) -> Any:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
+        from labkit.lab.tables import table
 
-        table = Table(title=self.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-        for name in (name for name in COLUMNS if name != "killed at"):
-            table.add_column(name, overflow="fold")
-        for row in self.rows:
-            engine, _, *rest, _ = row.cells()
-            table.add_row(engine, *rest, row.verdict, style="" if row.verdict == "valid" else "yellow")
-        table.caption, table.caption_justify = "\n".join(self._notes()), "left"
-        return table
+        shown = [name for name in COLUMNS if name != "killed at"]
+        rows = ([row.engine, *row.cells()[2:-1], row.verdict] for row in self.rows)
+        made = table(shown, rows, self.title)
+        made.caption, made.caption_justify = "\n".join(self._notes()), "left"
+        return made
 
     def _notes(self) -> list[str]:
         died = ", ".join(f"{row.engine} process {row.pid} ({row.exit_status})" for row in self.rows)
