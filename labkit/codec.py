@@ -38,6 +38,7 @@ SECRET_VALUE = re.compile(
     rb"|\"[\w-]*(api_?key|password|passwd|secret|credentials?|private_?key|access_?token)\\*\"\s*:\s*(?!null|true|false|\\*\"\\*\")"
     rb"|\b(api_?key|password|passwd|secret|access_?token)=[^\s\"\\]{8,}"
 )
+REACH = 128  # bytes on each side of a probe: as far as the expression looks
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 _encoder = msgspec.json.Encoder()
@@ -58,7 +59,13 @@ def check_id(kind: str, text: str) -> str:
 def has_secret(body: bytes) -> bool:
     """True when the bytes look as if they held a credential."""
     lower = body.lower()
-    return any(probe in lower for probe in SECRET_PROBES) and bool(SECRET_VALUE.search(lower))
+    for probe in SECRET_PROBES:
+        at = lower.find(probe)
+        while at >= 0:
+            if SECRET_VALUE.search(lower, max(0, at - REACH), at + REACH):
+                return True
+            at = lower.find(probe, at + 1)
+    return False
 
 
 def unstorable(value: Any, path: str = "state") -> str:

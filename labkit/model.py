@@ -18,6 +18,7 @@ TERMINAL = ("completed", "cancelled", "failed")
 WAITING = ("waiting_for_approval", "waiting_for_timer", "waiting_for_person")
 STATUSES = ("running", *WAITING, "quarantined", *TERMINAL)
 RESERVED = ("run", "close")  # steps of the runner itself, in taps and in the journal
+OUTCOME = ("status", "reason", "completed_steps", "position", "budgets", "data")
 CAPABILITIES = ("dedup", "lookup", "neither")
 
 
@@ -73,8 +74,7 @@ class Run(msgspec.Struct, Generic[S], kw_only=True, forbid_unknown_fields=True):
 
     def outcome(self) -> dict[str, Any]:
         """What must be the same whatever the engine and however often it crashed: status, steps, budgets, data."""
-        kept = ("status", "reason", "completed_steps", "position", "budgets", "data")
-        return {name: msgspec.to_builtins(getattr(self, name)) for name in kept}
+        return {name: msgspec.to_builtins(getattr(self, name)) for name in OUTCOME}
 
 
 class Event(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from labkit.check.evidence import Evidence
-from labkit.model import TERMINAL
+from labkit.model import OUTCOME, TERMINAL
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -81,10 +81,10 @@ def _result(case: Judged) -> Iterator[str]:
     run, reference = case.evidence.run, case.reference.run
     if case.drift or run is None or reference is None or run.status not in TERMINAL:
         return
-    found, expected = run.outcome(), reference.outcome()
-    for name in expected:
-        if found[name] != expected[name]:
-            yield f"{name} is {_short(found[name])}, a fault-free run has {_short(expected[name])}"
+    for name in OUTCOME:
+        found, expected = getattr(run, name), getattr(reference, name)
+        if found != expected:
+            yield f"{name} is {_short(found)}, a fault-free run has {_short(expected)}"
 
 
 def _replay(case: Judged) -> Iterator[str]:
