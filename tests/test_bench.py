@@ -17,6 +17,7 @@ from labkit.bench.job import spec_of
 from labkit.bench.judging import Reference, outcome_of
 from labkit.bench.launch import KILLED, launcher
 from labkit.bench.trial import Site
+from labkit.cases import find_workflow
 from labkit.cases.refund import refund
 from labkit.check.theory import Crashed
 from labkit.errors import InvalidInput, LabError
@@ -95,18 +96,18 @@ def test_a_process_is_dead_by_sigkill_at_its_tap(tap, site):
 
 @pytest.mark.parametrize("phase", ["before", "executed", "after"])
 def test_at_w2_and_w3_it_is_the_provider_who_kills(phase, site):
-    """With a process that cannot kill itself, only the provider is left to do it."""
+    """A process that leaves with 77 instead of killing itself: only the provider is left to do it."""
     tap = Tap("execute_refund/call", phase)
     with site.world(SCENARIO, "trial") as client:
         job = site.job(SCENARIO, "trial", 1, tap)
-        unable = "import os, sys; os.kill = lambda pid, how: None\n"
+        unable = "import os, sys; os.kill = lambda pid, how: os._exit(77)\n"
         program = unable + "import msgspec\nfrom labkit.bench.child import Job, perform\n"
         program += "perform(msgspec.json.decode(sys.argv[1], type=Job))"
         command = [sys.executable, "-c", program, msgspec.json.encode(job).decode()]
         ended = subprocess.run(command, capture_output=True, timeout=120)
         done = [entry.operation for entry in read_ledger(client.info.ledger)[0] if entry.kind == "effect"]
-    assert ended.returncode == (0 if phase == "after" else KILLED), ended.stderr
-    assert done == {"before": [], "executed": ["refund"], "after": ["refund", "send", "close"]}[phase]
+    assert ended.returncode == (77 if phase == "after" else KILLED), ended.stderr
+    assert done == ([] if phase == "before" else ["refund"])
 
 
 def test_plain_and_zygote_processes_die_alike(tmp_path):
@@ -159,6 +160,13 @@ def test_a_tap_that_is_not_reached_never_counts_as_passed(site):
     outcome = outcome_of("trial", SCENARIO, [Crashed(tap, "W2", True)], trial, Reference(None, [], {}, {}), 0.0)
     assert (outcome.kind, outcome.observed, trial.evidence) == ("not reached", None, None)
     assert "status 0" in outcome.detail and str(tap) in outcome.detail
+
+
+def test_a_process_that_is_killed_elsewhere_has_failed(own_workflow, tmp_path):
+    spec = own_workflow("stray", "import os, labkit.bench.trace as trace; os.kill(os.getpid(), trace.KILL)")
+    scenario = Scenario(workflow=find_workflow(spec), inputs={"folder": str(tmp_path)})
+    with pytest.raises(LabError, match=f"ended with status {KILLED}"):
+        bench.kill_once(scenario, "second/commit:before", tmp_path / "traces")
 
 
 def test_a_schedule_may_kill_several_processes(site):

@@ -92,7 +92,7 @@ def _go_on(
     settings: Settings, workflow: Workflow[Any], log: Log, sites: Sequence[Site], keep: bool, progress: Progress
 ) -> BenchReport:
     """Run the trials that are not in the log yet, and report on all."""
-    plan = list(_plan(settings, workflow, sites[0]))
+    plan = list(_plan(settings, workflow, sites[0], keep))
     todo = [planned for planned in plan if planned.id not in log.finished]
     begun, before = time.perf_counter(), len(plan) - len(todo)
     interrupted = _run_lanes(sites, todo, log, keep, lambda done: progress(before + done, len(plan)))
@@ -107,15 +107,15 @@ def _go_on(
     )
 
 
-def _plan(settings: Settings, workflow: Workflow[Any], site: Site) -> Iterator[Planned]:
+def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -> Iterator[Planned]:
     """Every trial, in a fixed order; runs each engine and policy once without a crash."""
     for engine, policy in product(settings.engines, settings.policies):
         scenario = Scenario(
             workflow=workflow, inputs=settings.inputs, engine=engine, policy=policy, provider=settings.provider
         )
         name = f"{engine}-{policy}-{settings.provider}"
-        shutil.rmtree(site.root / name, ignore_errors=True)
-        reference = reference_of(site.trial(scenario, name, ()), scenario.twin().capabilities)
+        with _trial_folder(site.root / name, keep):
+            reference = reference_of(site.trial(scenario, name, ()), scenario.twin().capabilities)
         for index, crash in enumerate(reference.crashes):
             if crash.window in settings.windows:
                 for number in range(1, settings.repeat + 1):
@@ -151,12 +151,19 @@ def _run_lanes(
 
 def _run_one(site: Site, planned: Planned, log: Log, keep: bool) -> None:
     begun = time.perf_counter()
-    shutil.rmtree(site.root / planned.id, ignore_errors=True)  # of a campaign that was killed in the middle of it
-    trial = site.trial(planned.scenario, planned.id, [planned.crash.tap])
-    seconds = time.perf_counter() - begun
-    log.append(outcome_of(planned.id, planned.scenario, [planned.crash], trial, planned.reference, seconds))
+    with _trial_folder(site.root / planned.id, keep):
+        trial = site.trial(planned.scenario, planned.id, [planned.crash.tap])
+        seconds = time.perf_counter() - begun
+        log.append(outcome_of(planned.id, planned.scenario, [planned.crash], trial, planned.reference, seconds))
+
+
+@contextmanager
+def _trial_folder(folder: Path, keep: bool) -> Iterator[None]:
+    """Before the block what a killed campaign left in `folder` is gone; after it the folder is, unless `keep`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    yield
     if not keep:
-        shutil.rmtree(site.root / planned.id, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
