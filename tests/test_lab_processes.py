@@ -121,11 +121,22 @@ def test_one_crash_on_three_engines_shows_what_a_policy_buys(real: bool):
     assert {row.verdict for row in bare.rows} == {"invalid"} and {row.verdict for row in ledger.rows} == {"valid"}
     assert {row.exit_status for row in bare.rows} == {KILLED if real else None}
     assert bare.table["verdict"].iloc[0] == "invalid: no duplicate effect"
+    shown = [column.header for column in bare.__rich__().columns]
+    assert shown == ["engine", "provider's ledger", "calls", "status", "verdict"]
     assert "payments-2" in str(bare) and "payments-2" in bare._repr_html_() and json.dumps(bare.data())
 
 
-def test_each_window_means_a_tap_in_that_window_on_every_engine():
-    for window in ("W1", "W2", "W3", "W4", "W5"):
-        rows = compare(refund, at=window, policy="ledger", effect="close_ticket", real=False, case=17).rows
-        assert [row.timeline.lanes[0].window for row in rows] == [window] * 3
-        assert {row.verdict for row in rows} == {"valid"}
+@pytest.mark.parametrize(
+    ("window", "tap"),
+    [
+        ("W1", "intent:before"),
+        ("W2", "call:before"),
+        ("W3", "call:executed"),
+        ("W4", "call:after"),
+        ("W5", "confirm:after"),
+    ],
+)
+def test_each_window_means_one_tap_of_the_effect_on_every_engine(window: str, tap: str):
+    rows = compare(refund, at=window, policy="ledger", effect="close_ticket", real=False, case=17).rows
+    assert {row.killed_at for row in rows} == {f"close_ticket/{tap}#1"}
+    assert {row.timeline.lanes[0].window for row in rows} == {window} and {row.verdict for row in rows} == {"valid"}
