@@ -81,8 +81,11 @@ def _result(case: Judged) -> Iterator[str]:
     run, reference = case.evidence.run, case.reference.run
     if case.drift or run is None or reference is None or run.status not in TERMINAL:
         return
-    for name in OUTCOME:
-        found, expected = getattr(run, name), getattr(reference, name)
+    pairs = [(name, getattr(run, name), getattr(reference, name)) for name in OUTCOME if name != "data"]
+    if run.data != reference.data:
+        fields = run.data.__struct_fields__
+        pairs += [(f"data.{name}", getattr(run.data, name), getattr(reference.data, name)) for name in fields]
+    for name, found, expected in pairs:
         if found != expected:
             yield f"{name} is {_short(found)}, a fault-free run has {_short(expected)}"
 
