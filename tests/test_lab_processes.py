@@ -123,6 +123,7 @@ def test_one_crash_on_three_engines_shows_what_a_policy_buys(real: bool):
     assert bare.table["verdict"].iloc[0] == "invalid: no duplicate effect"
     shown = [column.header for column in bare.__rich__().columns]
     assert shown == ["engine", "provider's ledger", "calls", "status", "verdict"]
+    assert list(bare.ledgers["hybrid"]) == ["refund 49.90 EUR → payments-1", "refund 49.90 EUR → payments-2"]
     assert "payments-2" in str(bare) and "payments-2" in bare._repr_html_() and json.dumps(bare.data())
 
 

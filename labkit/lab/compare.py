@@ -75,6 +75,14 @@ class Comparison(msgspec.Struct, kw_only=True):
         return pd.DataFrame([row.cells() for row in self.rows], columns=COLUMNS)
 
     @property
+    def ledgers(self) -> Any:
+        """The provider's ledgers of the effect side by side, a data frame: a column an engine, a row an execution."""
+        import pandas as pd
+
+        columns = {row.engine: pd.Series([describe(entry) for entry in row.executed], dtype=str) for row in self.rows}
+        return pd.DataFrame(columns).fillna("")
+
+    @property
     def title(self) -> str:
         """What was done, in one line."""
         how = "SIGKILL" if self.real else "simulated crash"
