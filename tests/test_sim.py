@@ -30,12 +30,10 @@ from tests.workflows import chain, think
 
 SMALL = chain([["think"], ["bank.pay"]])
 SETUPS = [
-    ("snapshot", "bare", "lookup"),
     ("snapshot", "ledger", "neither"),
-    ("event-sourced", "ledger", "lookup"),
-    ("event-sourced", "outbox", "dedup"),
-    ("hybrid", "keyed", "dedup"),
-    ("hybrid", "outbox", "neither"),
+    ("event-sourced", "outbox", "neither"),
+    ("hybrid", "ledger", "lookup"),
+    ("hybrid", "bare", "dedup"),
 ]
 
 
@@ -114,7 +112,7 @@ def test_exploring_again_in_another_process_gives_the_same_report():
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
-        for seed in ("1", "2")
+        for seed in ("1", "5")  # with these, a set of the two invariants broken here is in another order
     ]
     assert reports[0] == reports[1]
     assert msgspec.json.decode(reports[0], type=Report).violations
