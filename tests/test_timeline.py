@@ -114,6 +114,13 @@ def test_the_text_fits_a_narrow_terminal(width: str, policy: str, monkeypatch: p
     assert "\x1b" not in text
 
 
+def test_in_a_notebook_the_text_is_returned_and_not_displayed(monkeypatch: pytest.MonkeyPatch):
+    timeline = story("W3", policy="bare")
+    expected = str(timeline)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(timeline) == expected != ""
+
+
 def test_the_picture_is_one_file_that_says_itself_in_words():
     timeline = story("W3", policy="bare")
     root = ElementTree.fromstring(timeline.svg())

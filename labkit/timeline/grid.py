@@ -7,18 +7,13 @@ from typing import TypeVar
 
 from labkit.taps import PHASES, Tap
 from labkit.timeline.operations import OUTSIDE, Operation
-from labkit.timeline.timeline import Timeline
+from labkit.timeline.timeline import Lane, Timeline
 
 T = TypeVar("T", bound=Hashable)
 Key = tuple[str, str, int]
 
-GUTTER, GAP = 104.0, 10.0  # pixels: lane names on the left, between steps
-CALL, NAMED, DOT, TAIL = (
-    78.0,
-    48.0,
-    15.0,
-    30.0,
-)  # pixels: a call, a named operation, a dot, room at the end
+GUTTER, GAP = 88.0, 8.0  # pixels: lane names on the left, between steps
+CALL, NAMED, DOT, TAIL = 74.0, 45.0, 15.0, 24.0  # pixels: a call, a named operation, a dot, room at the end
 LETTER, FLAG = 5.8, 100.0  # pixels: a letter of a name, the words at a crash
 
 
@@ -40,8 +35,7 @@ class Grid:
                 merge(columns, (key(operation) for operation in lane.operations if operation.group == group))
             names = [*words(group), *_names(made, group)]
             left = self._place(group, columns, names, left) + GAP
-        killed = any(lane.killed_at for lane in timeline.lanes)
-        self.width = left + (FLAG if killed else 0.0)
+        self.width = max(left, FLAG + max((self.end(lane) for lane in timeline.lanes), default=0.0))
 
     def _place(self, group: str, columns: list[Key], names: list[str], left: float) -> float:
         """Lay the columns of a step out from `left`; return where it ends."""
@@ -60,6 +54,11 @@ class Grid:
     def x(self, operation: Operation) -> float:
         """The middle of an operation's column."""
         return self.centre[key(operation)]
+
+    def end(self, lane: Lane) -> float:
+        """Where a process was killed; 0 when it was not."""
+        killed = [operation for operation in lane.operations if lane.killed_at in operation.taps]
+        return self.span(killed[0], lane.killed_at)[1] if killed else 0.0
 
     def span(self, operation: Operation, tap: str) -> tuple[float, float]:
         """From where to where a tap's share of its column goes; the whole step where operations are dots."""

@@ -30,10 +30,11 @@ def draw(timeline: Timeline) -> str:
     parts = [_Process(timeline, lane, grid).draw(12 + HEIGHT * number) for number, lane in enumerate(timeline.lanes)]
     if not parts:
         parts = [text(12, 40, "no trace was kept of the processes of this run")]
+    size = f"min-width:{grid.width * 0.75:.0f}px;max-width:{grid.width:.0f}px"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {grid.width:.0f} {height}" role="img" '
-        f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;'
-        f'min-width:{grid.width * 0.8:.0f}px;max-width:{grid.width:.0f}px"><style>{STYLE}</style>{"".join(parts)}</svg>'
+        f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;{size}">'
+        f"<style>{STYLE}</style>{''.join(parts)}</svg>"
     )
 
 
@@ -95,7 +96,7 @@ class _Process:
         if self.before:
             left = max(left, self.grid.x(operations[0]) - 24)
         if any(self.lane.killed_at in operation.taps for operation in operations):
-            right = max(self._end(), left + 30)
+            right = max(self.grid.end(self.lane), left + 30)
         lines = words(group)
         top = STEP_Y + (18 if len(lines) == 1 else 12)
         names = [text((left + right) / 2, top + 12 * n, word, "c") for n, word in enumerate(lines)]
@@ -129,7 +130,7 @@ class _Process:
 
     def _call(self, operation: Operation, x: float) -> str:
         """A call goes down to the provider; its reply comes up again, or is lost on the way."""
-        left, right, low = x - 26, x + 26, PROVIDER_Y + 2
+        left, right, low = x - 25, x + 25, PROVIDER_Y + 2
         parts = [f'<rect x="{left - 4.5:.1f}" y="{CALL_Y - 4.5}" width="9" height="9" fill="currentColor"/>']
         if operation.executed:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{low} H{x - 9:.1f} m-4 -3 l4 3 l-4 3"))
@@ -185,8 +186,9 @@ class _Process:
         ]
         if inherited:
             changes.insert(0, (max(left, self.grid.x(operations[0]) - 24), inherited[-1]))
-        ends = [*(x for x, _ in changes[1:]), right]
         died = any(self.lane.killed_at in operation.taps for operation in operations)
+        right = max(right, self.grid.end(self.lane) + 66) if died else right  # the word stands behind the crash
+        ends = [*(x for x, _ in changes[1:]), right]
         drawn = []
         for (x, state), end in zip(changes, ends, strict=False):
             fill, dashes = LEDGER[state]
@@ -194,15 +196,10 @@ class _Process:
             look = f'{edge} fill="{fill}" fill-opacity=".25"'
             drawn.append(box(x, end, LEDGER_Y, 16, look))
             if died and end == right:  # what the ledger still says when the process is gone
-                drawn.append(text(self._end() + 12, LEDGER_Y + 11.5, state, "s"))
+                drawn.append(text(self.grid.end(self.lane) + 12, LEDGER_Y + 11.5, state, "s"))
             else:
                 drawn.append(text((x + end) / 2, LEDGER_Y + 11.5, state, "s c"))
         return "".join(drawn)
-
-    def _end(self) -> float:
-        """Where the process died."""
-        operation = next(each for each in self.lane.operations if self.lane.killed_at in each.taps)
-        return self.grid.span(operation, self.lane.killed_at)[1]
 
     def _in_window(self) -> str:
         return f", {self.lane.window}" if self.lane.window != "between" else ""
@@ -210,7 +207,7 @@ class _Process:
     def _kill(self) -> str:
         if not self.lane.killed_at:
             return ""
-        x = self._end()
+        x = self.grid.end(self.lane)
         zigzag = "".join(f"l{6 if n % 2 else -6} 10" for n in range(13))
         line_ = f'<path d="M{x + 3:.1f} 18 {zigzag}" fill="none" stroke="{RED}" stroke-width="2"/>'
         return line_ + text(x + 10, STEP_Y + 17, f"✗ killed{self._in_window()}", "b")

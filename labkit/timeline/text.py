@@ -46,7 +46,8 @@ def table(timeline: Timeline) -> RenderableType:
 def plain(timeline: Timeline) -> str:
     """The timeline as text without colours, as wide as the terminal and at most `WIDTH`."""
     out = StringIO()
-    console = Console(file=out, width=min(get_terminal_size().columns, WIDTH), color_system=None, legacy_windows=False)
+    width = min(get_terminal_size().columns, WIDTH)
+    console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
     console.print(table(timeline))
     return out.getvalue().rstrip()
 
