@@ -40,8 +40,9 @@ prediction = "?"
 # %% [markdown]
 # ## 1 · Run it once, undisturbed
 #
-# Everything happens in a temporary folder. A *lab* is a database of runs, and a *provider*: the world outside. The
-# provider is a process of its own and keeps its own ledger. We cannot roll it back. Nobody can roll back a bank.
+# Everything happens in a temporary folder, which goes away with this notebook's kernel. A *lab* is a database of
+# runs, and a *provider*: the world outside. The provider is a process of its own and keeps its own ledger. We
+# cannot roll it back. Nobody can roll back a bank.
 
 # %%
 from tempfile import TemporaryDirectory, mkdtemp
@@ -54,6 +55,7 @@ pd.options.display.max_colwidth = 90
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
 
 
+# %%
 def new_lab(policy):
     """Return a lab of its own, with an empty database and an empty world, so that cells can be run again."""
     return Lab(mkdtemp(dir=folder.name) + "/lab.db", engine="snapshot", policy=policy)
@@ -63,8 +65,8 @@ def new_lab(policy):
 # Two words in that cell matter later. The *engine* saves progress and reads it back; `snapshot` writes down the whole
 # state after each step. The *policy* says how the world outside is called; `bare` means: just call.
 #
-# The workflow is seven short functions: [`labkit/cases/refund.py`](../labkit/cases/refund.py). Case 17 of
-# [our service desk](../datasets/refund_cases.csv): Lena Brandt's headphones arrived with a crack. They cost 49.90 EUR.
+# The workflow is seven short functions: [`labkit/cases/refund.py`](../labkit/cases/refund.py). Case 17 of [our
+# service desk](../datasets/refund_cases.csv): Lena Brandt's headphones arrived with a crack. They cost 49.90 EUR.
 
 # %%
 lab = new_lab("bare")
@@ -98,6 +100,7 @@ def outside(lab):
     return lab.provider(refund).query("kind == 'effect'")[["target", "operation", "request", "receipt_id"]]
 
 
+# %%
 assert list(outside(lab).operation) == ["refund", "send", "close"]
 outside(lab)
 
@@ -265,8 +268,8 @@ assert all(len(row.executed) == 2 for row in bare.rows)
 bare
 
 # %% [markdown]
-# On all three. An engine can only save what its process knows, and in W3 the process does not know. The policy
-# makes the difference:
+# On all three: the verdict names the rule that is broken. An engine can only save what its process knows, and in W3
+# the process does not know. The policy makes the difference:
 
 # %%
 ledger = compare(refund, at="W3", policy="ledger")
@@ -282,21 +285,16 @@ assert all(row.status == "waiting_for_person" for row in mail.rows)
 mail
 
 # %% [markdown]
-# Last, the provider's ledgers beside each other: what really happened outside, after nine real kills. Each column
-# is one engine. Each block is one crash in W3.
+# Last, the provider's ledgers beside each other, after nine real kills in W3. Each column is one engine. On the left
+# stand the policy and the effect; each line is one time that the provider really did it.
 
 # %%
-pd.concat(
-    {
-        "bare, killed at the refund": bare.ledgers,
-        "ledger, killed at the refund": ledger.ledgers,
-        "ledger, killed at the mail": mail.ledgers,
-    }
-)
+pd.concat({"bare / refund": bare.ledgers, "ledger / refund": ledger.ledgers, "ledger / mail": mail.ledgers})
 
 # %% [markdown]
-# Read the last block again. The mail was sent, and yet the run waits. A person who asks "did it work?" gets no useful
-# answer here. The right question after a crash is: **what may the next process do?**
+# A refund that was executed in two lines was paid twice. Now read the last line again. The mail was sent, and yet the
+# run waits. Whoever asks "did it work?" gets no useful answer here. The right question after a crash is: **what may
+# the next process do?**
 #
 # | what is known about the effect | what the next process may do |
 # | --- | --- |
