@@ -60,6 +60,20 @@ def test_an_ambiguous_effect_says_what_a_person_can_do():
     assert ">ambiguous</text>" in timeline.svg()
 
 
+@pytest.mark.parametrize(
+    ("verdict", "receipt", "states"),
+    [("confirmed", "mail-1", ["ambiguous", "confirmed"]), ("not-done", "", ["ambiguous", "planned", "executing"])],
+)
+def test_what_a_person_resolved_is_drawn(verdict: str, receipt: str, states: list[str]):
+    with Lab(":memory:") as lab:
+        lab.kill(refund, at="W3", effect="send_mail", case=17, real=False)
+        lab.resume("refund-17")
+        lab.resolve("acme/refund/refund-17/5.send_mail", verdict, receipt)
+        operations = lab.timeline(lab.resume("refund-17")).lanes[1].operations
+    said = [each.ledger for each in operations if each.group == "send_mail" and each.ledger]
+    assert said[: len(states)] == states and said[-1] == "confirmed"
+
+
 @pytest.mark.parametrize(("window", "reply"), [("W2", "no reply"), ("W3", "reply lost"), ("W4", "call")])
 def test_the_killed_operation_says_what_became_of_its_reply(window: str, reply: str):
     lane = story(window, policy="bare").lanes[0]

@@ -11,6 +11,7 @@ from operator import itemgetter
 import msgspec
 
 from labkit.check.windows import windows
+from labkit.effects.ledger import Entry as Effect
 from labkit.provider.protocol import Entry
 from labkit.timeline.trace import ProcessTrace
 
@@ -111,6 +112,18 @@ def _group(found: list[Operation]) -> None:
     for operation in found:
         seen[operation.group, operation.name] += 1
         operation.nth = seen[operation.group, operation.name]
+
+
+def settle(made: list[list[Operation]], effects: list[Effect]) -> None:
+    """Say what taps alone do not tell: that a call was refused, and what a person resolved."""
+    final = {entry.step: entry.status for entry in effects}
+    flat = [operation for operations in made for operation in operations]
+    for at, operation in enumerate(flat):
+        if operation.ledger == "confirmed" and final[operation.step] == "rejected":
+            operation.ledger = "rejected"
+        if operation.name == "resolve" and operation.done and operation.group in final:
+            tried = any((later.step, later.name) == (operation.group, "attempt") for later in flat[at + 1 :])
+            operation.ledger = "planned" if tried else final[operation.group]
 
 
 def place(entries: list[Entry], processes: list[ProcessTrace], made: list[list[Operation]]) -> None:

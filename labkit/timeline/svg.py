@@ -182,7 +182,7 @@ class _Process:
         left, right = self.grid.extent[group]
         changes = [(self.grid.x(each), each.ledger) for each in operations if each.ledger]
         inherited = [
-            each.ledger for lane in self.before for each in lane.operations if each.step == group and each.ledger
+            each.ledger for lane in self.before for each in lane.operations if each.group == group and each.ledger
         ]
         if inherited:
             changes.insert(0, (max(left, self.grid.x(operations[0]) - 24), inherited[-1]))

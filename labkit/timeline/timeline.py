@@ -12,7 +12,7 @@ import msgspec
 from labkit.effects.ledger import Entry
 from labkit.model import Run
 from labkit.provider.protocol import Entry as Outside
-from labkit.timeline.operations import Operation, describe, operations, place
+from labkit.timeline.operations import Operation, describe, operations, place, settle
 from labkit.timeline.trace import ProcessTrace
 
 MEANING = {
@@ -79,10 +79,7 @@ class Timeline(msgspec.Struct, kw_only=True):
         steps = {entry.step for entry in effects}
         made = [operations(process, processes[at + 1 :], steps) for at, process in enumerate(processes)]
         place(outside, processes, made)
-        rejected = {entry.step for entry in effects if entry.status == "rejected"}
-        for operation in (each for ops in made for each in ops):
-            if operation.ledger == "confirmed" and operation.step in rejected:
-                operation.ledger = "rejected"
+        settle(made, effects)
         return cls(
             run_id=run.run_id,
             workflow=f"{run.workflow_id} {run.workflow_version}",
