@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflows import Rig, workflow
 
-from labkit.codec import Codec
+from labkit.codec import Codec, has_secret
 from labkit.errors import InvalidInput, InvalidState
 from labkit.model import ActivityCall, State, Workflow
 
@@ -200,6 +200,15 @@ def test_a_secret_is_never_stored(engine, kind, way):
         runner.resume("r")
     text = secret if isinstance(secret, str) else "abcd1234"
     assert text.encode() not in rig.store.image() and rig.outside("effect") == 0
+
+
+PADDING = st.text(alphabet='ab -_=:"apisecretk', max_size=400)
+
+
+@given(PADDING, st.sampled_from(list(SECRETS.values())), PADDING)
+def test_a_secret_is_found_wherever_it_stands_in_a_long_text(before, secret, after):
+    text = secret if isinstance(secret, str) else msgspec.json.encode(secret).decode()
+    assert has_secret(f"{before} {text} {after}".encode())
 
 
 @pytest.mark.parametrize(

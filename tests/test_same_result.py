@@ -13,7 +13,7 @@ from labkit.cases.refund import refund
 from labkit.engines import ENGINES
 from labkit.model import Budgets, Done
 
-CALLS = st.sampled_from(["think", "bank.pay", "bank.pay", "desk.close", "ask", "sleep", "keep", "bank.refused"])
+CALLS = st.sampled_from(["think", "bank.pay", "bank.pay", "desk.close", "ask", "sleep", "keep", "fail", "bank.refused"])
 PLANS = st.lists(st.lists(CALLS, max_size=4), min_size=1, max_size=5)
 CLOSINGS = st.sampled_from([None, None, Done("completed", "well"), Done("cancelled", "no need"), Done("failed", "no")])
 STEPS = st.sampled_from([100, 100, 100, 1, 2, 3])

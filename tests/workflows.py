@@ -12,7 +12,7 @@ import pytest
 
 from labkit.clock import ManualClock
 from labkit.effects import ledger
-from labkit.errors import LabError, UnknownRun
+from labkit.errors import ActivityFailed, LabError, UnknownRun
 from labkit.model import ActivityCall, Context, Done, Run, State, Target, Workflow
 from labkit.provider.faults import Fault
 from labkit.provider.twin import Twin
@@ -43,10 +43,20 @@ def think(call: ActivityCall, about: str) -> str:
     return f"thought about {about}"
 
 
+def broken(call: ActivityCall) -> str:
+    """An activity that never works."""
+    raise ConnectionError("the model is down")
+
+
 def make_call(ctx: Context, call: str, about: str) -> str:
-    """One call of a chain's step: think, keep, ask, sleep, or an effect named `target.operation`."""
+    """One call of a chain's step: think, fail, keep, ask, sleep, or an effect named `target.operation`."""
     if call == "think":
         return ctx.activity(think, about, cost=0.01)
+    if call == "fail":
+        try:
+            return ctx.activity(broken)
+        except ActivityFailed as failed:
+            return failed.what
     if call == "keep":
         return ctx.artifact(f"long text about {about}")
     if call == "ask":
