@@ -84,6 +84,19 @@ def test_every_schedule_of_two_crashes_is_counted_once_and_ends_as_when_it_is_pl
     assert report.unexpected == 0
 
 
+def test_every_schedule_of_three_crashes_is_counted(engine):
+    workflow = chain([["think"], ["post.send"]])
+    simulation = Simulation(Scenario(workflow=workflow, inputs={}, engine=engine, provider="neither"))
+
+    def count(life: Life, crashes: int) -> int:
+        successors = [simulation.live(life.images[index], keep_images=True) for index in life.image_of if crashes > 1]
+        return len(life.taps) + sum(count(successor, crashes - 1) for successor in successors)
+
+    report = explore(workflow, engine=engine, provider="neither", crashes=3)
+    assert report.schedules == count(first_life(simulation), 3)
+    assert report.unexpected == 0
+
+
 def test_each_crash_of_the_refund_leaves_in_its_image_what_a_dying_process_leaves(engine):
     scenario = Scenario(workflow=refund, inputs=refund.example, engine=engine)
     simulation = Simulation(scenario)
