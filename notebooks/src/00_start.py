@@ -292,9 +292,9 @@ mail
 pd.concat({"bare / refund": bare.ledgers, "ledger / refund": ledger.ledgers, "ledger / mail": mail.ledgers})
 
 # %% [markdown]
-# A refund that was executed in two lines was paid twice. Now read the last line again. The mail was sent, and yet the
-# run waits. Whoever asks "did it work?" gets no useful answer here. The right question after a crash is: **what may
-# the next process do?**
+# With `bare`, every engine shows two lines for one refund: it was paid twice. Now read the last line again. The mail
+# was sent, and yet the run waits. Whoever asks "did it work?" gets no useful answer here. The right question after a
+# crash is: **what may the next process do?**
 #
 # | what is known about the effect | what the next process may do |
 # | --- | --- |
@@ -356,7 +356,8 @@ pd.concat({"bare / refund": bare.ledgers, "ledger / refund": ledger.ledgers, "le
 #   ([docs.langchain.com, *Durable execution*](https://docs.langchain.com/oss/python/langgraph/durable-execution)).
 # - **DBOS** skips a step whose output is in its database and runs a step again whose output is not
 #   ([docs.dbos.dev, *How Workflows Work*](https://docs.dbos.dev/explanations/how-workflows-work)).
-# - **Stripe**, a payment provider, recognises an `Idempotency-Key` and answers with the result of the first request
+# - **Stripe**, a payment provider, recognises an `Idempotency-Key` and does not do the same work twice; in version 1 of
+#   its API a key may be forgotten once it is 24 hours old
 #   ([docs.stripe.com, *Idempotent requests*](https://docs.stripe.com/api/idempotent_requests)).
 #
 # A framework can send a key. Whether anybody recognises it is up to the provider.
