@@ -13,9 +13,11 @@ from labkit.perf import Mark, Report, measure, peers, render
 from labkit.perf.histories import Histories
 from labkit.perf.marks import reading, steps
 from labkit.perf.measure import FULL, QUICK, row, side_by_side
-from labkit.perf.peers import FRAMEWORKS, LONG, OURS, Block
+from labkit.perf.peers import FRAMEWORKS, LONG, OURS, Block, Side
+from labkit.perf.raw import Raw
 from labkit.perf.report import Row, at_least, at_most
-from labkit.perf.watch import Stopped, Watch, texts
+from labkit.perf.texts import texts
+from labkit.perf.watch import Stopped, Watch
 
 PEERS = [
     "raw SQLite commit",
@@ -28,6 +30,7 @@ PEERS = [
     "DBOS",
     "eventsourcing",
 ]
+SAME = Block(Side(1e-4, 1e-3, 10), Side(1e-4, 1e-3, 10))
 MARKS = [
     ("snapshot step, in raw commits", "<= 1.2"),
     ("event-sourced step, in raw commits", "<= 1.2"),
@@ -78,7 +81,7 @@ def test_the_tables_name_every_peer_and_every_mark(report):
 
 
 def test_the_full_run_has_every_promised_row(monkeypatch, tmp_path):
-    monkeypatch.setattr(peers, "block", lambda *_: Block(1e-4, 1e-3, 10))
+    monkeypatch.setattr(peers, "block", lambda *_: SAME)
     rows = [found for setting in FULL.settings for found in side_by_side(tmp_path, setting, lambda line: None)]
     promised = {(peer, size, steps) for peer in PEERS for size in (1_000, 20_000) for steps in (50, 200, 1_000)}
     assert {(found.peer, found.state_bytes, found.steps) for found in rows} == promised
@@ -102,7 +105,7 @@ def test_a_peer_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
     def block(peer: str, *_: object) -> Block:
         if peer == "LangGraph":
             raise LabError("it broke")
-        return Block(1e-4, 1e-3, 10)
+        return SAME
 
     monkeypatch.setattr(peers, "block", block)
     rows = side_by_side(tmp_path, QUICK.settings[0], lambda line: None)
@@ -145,6 +148,17 @@ def test_a_watch_ignores_replayed_steps_and_stops_at_the_first_new_one():
     watch.enter(1)
     with pytest.raises(Stopped):
         watch.enter(2)
+
+
+def test_one_raw_commit_stands_beside_each_step(tmp_path):
+    raw = Raw(tmp_path / "raw.db", 100)
+    watch = Watch(0, 3, raw=raw)
+    with pytest.raises(Stopped) as stopped:
+        for number in range(9):
+            watch.enter(number)
+    assert raw.rows == 3
+    assert stopped.value.timed.raw > 0
+    raw.close()
 
 
 def test_the_state_changes_at_each_step_and_keeps_its_size():

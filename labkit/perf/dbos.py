@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dbos import DBOS, SetWorkflowID
 
-from labkit.perf.watch import Watch, texts
+from labkit.perf.texts import texts
+from labkit.perf.watch import Watch
 
 RUN = "perf-1"
 

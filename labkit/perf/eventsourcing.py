@@ -8,7 +8,8 @@ from uuid import UUID
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.domain import Aggregate, event
 
-from labkit.perf.watch import Watch, texts
+from labkit.perf.texts import texts
+from labkit.perf.watch import Watch
 
 RUN = UUID(int=1)
 

@@ -74,5 +74,5 @@ def played(folder: Path, engine: str, watch: Watch, *, activity: bool = False, s
     try:
         ours.play(folder, STATE, watch, engine=engine, activity=activity, synchronous=synchronous)
     except Stopped as stopped:
-        return stopped.seconds
+        return stopped.timed.step
     raise AssertionError("the workload never ends by itself")

@@ -9,7 +9,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
-from labkit.perf.watch import Watch, texts
+from labkit.perf.texts import texts
+from labkit.perf.watch import Watch
 
 ENDLESS = 10**9
 

@@ -1,11 +1,11 @@
-"""The measurement: blocks of raw commits and of each peer in turn, so that a noisy disk hits both alike."""
+"""The measurement: every peer in turn, round after round, each step beside a raw commit."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from labkit.perf import peers
 from labkit.perf.histories import STATE, histories
 from labkit.perf.machine import describe, real_disk
 from labkit.perf.marks import marks
-from labkit.perf.peers import FRAMEWORKS, LONG, OURS, RAW, Block
+from labkit.perf.peers import FRAMEWORKS, LONG, OURS, RAW, Side
 from labkit.perf.report import Report, Row
 
 Progress = Callable[[str], None]
@@ -61,7 +61,7 @@ QUICK = Plan(
     crashes=1,
     campaign={"engines": ("hybrid",), "policies": ("bare",), "windows": ("W1",)},
 )
-ENOUGH = 20.0
+ENOUGH = 12.0
 """Seconds after which the rounds of one comparison end: a slow disk is measured less often, not for longer."""
 
 
@@ -84,31 +84,25 @@ def measure(*, progress: Progress | None = None, quick: bool = False) -> Report:
 
 
 def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:
-    """One row a peer: raw, peer, raw, peer, ..., each ratio to the mean of the raw blocks before and after."""
-    blocks: dict[str, list[Block]] = {peer: [] for peer in (RAW, *OURS, *FRAMEWORKS)}
-    ratios: dict[str, list[float]] = {peer: [] for peer in blocks}
+    """One row a peer; its ratio is the median of those of its blocks."""
+    sides: dict[str, list[Side]] = {peer: [] for peer in (RAW, *OURS, *FRAMEWORKS)}
+    ratios: dict[str, list[float]] = {peer: [] for peer in sides}
     reasons: dict[str, str] = {}
-
-    def add(peer: str) -> float:
-        blocks[peer].append(peers.block(peer, folder, setting.size, setting.steps))
-        return blocks[peer][-1].step
-
-    before = add(RAW)
     for peer in turns(setting, tell):
         if peer in reasons:
             continue
         try:
-            mine = add(peer)
+            block = peers.block(peer, folder, setting.size, setting.steps)
         except LabError as error:
             if peer not in FRAMEWORKS:
                 raise
             reasons[peer] = error.what
             continue
-        after = add(RAW)
-        ratios[peer].append(mine / mean((before, after)))
-        before = after
+        sides[peer].append(block.peer)
+        sides[RAW].append(block.raw)
+        ratios[peer].append(block.peer.step / block.raw.step)
     ratios[RAW] = [1.0]
-    return [row(peer, setting, blocks[peer], ratios[peer], reasons.get(peer, "")) for peer in blocks]
+    return [row(peer, setting, sides[peer], ratios[peer], reasons.get(peer, "")) for peer in sides]
 
 
 def turns(setting: Setting, tell: Progress) -> Iterator[str]:
@@ -124,12 +118,12 @@ def turns(setting: Setting, tell: Progress) -> Iterator[str]:
             yield from group
 
 
-def row(peer: str, setting: Setting, blocks: list[Block], ratios: list[float], reason: str) -> Row:
+def row(peer: str, setting: Setting, sides: list[Side], ratios: list[float], reason: str) -> Row:
     """The medians of a peer's blocks, or why there are none."""
-    found = Row(peer=peer, state_bytes=setting.size, steps=setting.steps, blocks=len(blocks), reason=reason)
+    found = Row(peer=peer, state_bytes=setting.size, steps=setting.steps, blocks=len(sides), reason=reason)
     if not reason:
-        found.microseconds = median(block.step for block in blocks) * 1e6
+        found.microseconds = median(side.step for side in sides) * 1e6
         found.ratio = median(ratios)
-        found.bytes_a_step = median(block.size for block in blocks) / setting.steps
-        found.recovery_milliseconds = median(block.recovery for block in blocks) * 1e3
+        found.bytes_a_step = median(side.size for side in sides) / setting.steps
+        found.recovery_milliseconds = median(side.recovery for side in sides) * 1e3
     return found

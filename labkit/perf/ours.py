@@ -8,7 +8,8 @@ from typing import Any
 
 from labkit.errors import UnknownRun
 from labkit.model import ActivityCall, Budgets, State, Workflow
-from labkit.perf.watch import Watch, texts
+from labkit.perf.texts import texts
+from labkit.perf.watch import Watch
 from labkit.provider.twin import Twin
 from labkit.runner import Runner, assemble
 from labkit.store.sqlite import SqliteStore

@@ -1,5 +1,5 @@
 """Who is measured, and one measured block of steps. Frameworks run in a process of their own, so that neither their
-imports nor their threads weigh on others; ours and the yardstick run here.
+imports nor their threads weigh on others; ours run here.
 """
 
 from __future__ import annotations
@@ -8,20 +8,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import apsw
+import msgspec
 
 from labkit.errors import LabError
 from labkit.perf import ours, raw
-from labkit.perf.watch import Stopped, Watch
+from labkit.perf.watch import Stopped, Timed, Watch
 
 Play = Callable[[Path, int, Watch], None]
 RAW = "raw SQLite commit"
 LONG = "hybrid, long run"
+PEER, RAW_DATABASE, ANSWER = "peer", "raw.db", "answer.json"  # what the folder of a block holds
 OURS: dict[str, Play] = {
     "snapshot": partial(ours.play, engine="snapshot"),
     "event-sourced": partial(ours.play, engine="event-sourced"),
@@ -38,12 +41,19 @@ PATIENCE = 120.0
 """Seconds that a framework's process may take for one block."""
 
 
-class Block(NamedTuple):
-    """What one block of steps in a new database took: seconds a step, seconds to recover, bytes on disk."""
+class Side(NamedTuple):
+    """One side of a block: seconds a step, seconds to recover, bytes on disk."""
 
     step: float
     recovery: float
     size: int
+
+
+class Block(NamedTuple):
+    """So many steps of a peer in a new database, and as many raw commits, in turn."""
+
+    peer: Side
+    raw: Side
 
 
 def block(peer: str, folder: Path, size: int, steps: int) -> Block:
@@ -51,28 +61,35 @@ def block(peer: str, folder: Path, size: int, steps: int) -> Block:
 
     Raises LabError, with what the framework said last, when it cannot be imported or does not do its steps.
     """
+    play = framework if peer in FRAMEWORKS else engine
     with TemporaryDirectory(dir=folder) as made:
         here = Path(made)
-        timed = framework if peer in FRAMEWORKS else inside
-        step = timed(peer, here, size, (0, steps))
-        recovery = timed(peer, here, size, (steps, 0))
-        return Block(step, recovery, bytes_on_disk(here))
+        (here / PEER).mkdir()
+        timed = play(peer, here, size, 0, steps)
+        recovery = play(peer, here, size, steps, 0).step
+        raw_recovery = raw.recover(here / RAW_DATABASE)
+        return Block(
+            Side(timed.step, recovery, bytes_on_disk(*(here / PEER).iterdir())),
+            Side(timed.raw, raw_recovery, bytes_on_disk(here / RAW_DATABASE)),
+        )
 
 
-def inside(peer: str, folder: Path, size: int, span: tuple[int, int]) -> float:
-    """Play in this process; return the seconds of `Watch(*span)`."""
-    play = raw.play if peer == RAW else OURS[peer]
-    try:
-        play(folder, size, Watch(*span))
-    except Stopped as stopped:
-        return stopped.seconds
-    raise LabError(f"{peer} ended before it was stopped", safe="nothing else was touched")
+def engine(name: str, folder: Path, size: int, done: int, steps: int) -> Timed:
+    """Play one of ours in this process; return what the watch timed."""
+    with ExitStack() as stack:
+        beside = stack.enter_context(closing(raw.Raw(folder / RAW_DATABASE, size))) if steps else None
+        try:
+            OURS[name](folder / PEER, size, Watch(done, steps, raw=beside))
+        except Stopped as stopped:
+            return stopped.timed
+    raise AssertionError(f"{name} ended by itself")
 
 
-def framework(peer: str, folder: Path, size: int, span: tuple[int, int]) -> float:
-    """Play in a new process, see `labkit.perf.child`; return the seconds of `Watch(*span)`."""
-    answer = folder / "answer.txt"
-    command = [sys.executable, "-m", "labkit.perf.child", FRAMEWORKS[peer], str(folder), str(size), *map(str, span)]
+def framework(name: str, folder: Path, size: int, done: int, steps: int) -> Timed:
+    """Play a framework in a new process, see `labkit.perf.child`; return what the watch timed."""
+    answer = folder / ANSWER
+    numbers = (str(number) for number in (size, done, steps))
+    command = [sys.executable, "-m", "labkit.perf.child", FRAMEWORKS[name], str(folder), *numbers]
     path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     try:
         ended = subprocess.run(
@@ -83,15 +100,15 @@ def framework(peer: str, folder: Path, size: int, span: tuple[int, int]) -> floa
     if not answer.exists():
         said = (ended.stderr or ended.stdout).strip().splitlines() or [f"ended with status {ended.returncode}"]
         raise LabError(said[-1])
-    seconds = float(answer.read_text("utf-8"))
+    timed = msgspec.json.decode(answer.read_bytes(), type=Timed)
     answer.unlink()
-    return seconds
+    return timed
 
 
-def bytes_on_disk(folder: Path) -> int:
-    """The bytes of every file in `folder`, once the write-ahead logs have been moved into their databases."""
-    for database in folder.glob("*.db"):
-        db = apsw.Connection(str(database))
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        db.close()
-    return sum(path.stat().st_size for path in folder.iterdir())
+def bytes_on_disk(*files: Path) -> int:
+    """The bytes of these databases, once their write-ahead logs have been moved into them."""
+    databases = [path for path in files if path.suffix == ".db"]
+    for database in databases:
+        with closing(apsw.Connection(str(database))) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return sum(database.stat().st_size for database in databases)

@@ -1,28 +1,41 @@
-"""The yardstick: one SQLite commit a step, of the same bytes, and nothing else."""
+"""The yardstick: one SQLite commit of the same bytes, and nothing else."""
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 
-from labkit.perf.watch import Watch, texts
+from labkit.perf.texts import texts
 
 
-def play(folder: Path, size: int, watch: Watch) -> None:
-    """Append a row of `size` bytes a step, for ever; goes on after the newest row that is there."""
-    bodies = [text.encode() for text in texts(size)]
-    watch.open()
-    with closing(apsw.Connection(str(folder / "raw.db"))) as db:
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=FULL")
-        db.execute("CREATE TABLE IF NOT EXISTS steps (seq INTEGER PRIMARY KEY, body BLOB NOT NULL)")
-        newest = db.execute("SELECT seq, body FROM steps ORDER BY seq DESC LIMIT 1").fetchone()
-        seq = newest[0] if newest else 0
-        while True:
-            watch.enter(seq)
-            seq += 1
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT INTO steps VALUES (?,?)", (seq, bodies[seq % len(bodies)]))
-            db.execute("COMMIT")
+class Raw:
+    """Appends rows of `size` bytes to a new database at `path`, one commit each, synced; `rows` counts them."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._bodies, self.rows = [text.encode() for text in texts(size)], 0
+        self._db = apsw.Connection(str(path))
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("CREATE TABLE steps (seq INTEGER PRIMARY KEY, body BLOB NOT NULL)")
+
+    def commit(self) -> None:
+        """Append the next row."""
+        self.rows += 1
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("INSERT INTO steps VALUES (?,?)", (self.rows, self._bodies[self.rows % len(self._bodies)]))
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the database; what was committed stays."""
+        self._db.close()
+
+
+def recover(path: Path) -> float:
+    """Seconds to open the database and read its newest row."""
+    begun = time.perf_counter()
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("SELECT seq, body FROM steps ORDER BY seq DESC LIMIT 1").fetchall()
+        return time.perf_counter() - begun

@@ -1,37 +1,49 @@
-"""The stopwatch that every peer passes at the entry of each step, and the text that its state holds."""
+"""The stopwatch that every peer passes at the entry of each step.
+
+At each entry it also makes one raw commit, in a database of its own, and times it apart. So each step stands beside a
+raw commit of the same moment: a disk whose speed changes from second to second changes both.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-WORDS = ("order", "paid", "twice", "parcel", "refund", "manager", "ticket", "agent", "answer", "policy", "case")
-TEXTS = 8
+from labkit.perf.raw import Raw
+
+
+class Timed(NamedTuple):
+    """Seconds a step (or of a recovery), and seconds a raw commit (0 for a recovery)."""
+
+    step: float
+    raw: float = 0.0
 
 
 class Stopped(BaseException):
     """Leaves a run between two steps, as a crash would. Not an Exception: no peer may handle it."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        super().__init__(f"{seconds} s")
+    def __init__(self, timed: Timed) -> None:
+        self.timed = timed
+        super().__init__(str(timed))
 
 
-def stop(seconds: float) -> NoReturn:
+def stop(timed: Timed) -> NoReturn:
     """End a peer that runs in this process."""
-    raise Stopped(seconds)
+    raise Stopped(timed)
 
 
 class Watch:
-    """Times `steps` steps of a run that has `done` steps behind it, then calls `stop(seconds a step)`.
+    """Times `steps` steps of a run that has `done` steps behind it, then calls `stop(timed)`.
 
-    With `steps=0` it times a recovery: the seconds from `open` to the entry of the first step that is not behind it.
+    With `steps=0` it times a recovery: from `open` to the entry of the first step that is not behind the run.
     """
 
-    def __init__(self, done: int, steps: int, stop: Callable[[float], NoReturn] = stop) -> None:
-        self._done, self._steps, self._stop = done, steps, stop
-        self._begun = 0.0
+    def __init__(
+        self, done: int, steps: int, *, raw: Raw | None = None, stop: Callable[[Timed], NoReturn] = stop
+    ) -> None:
+        self._done, self._steps, self._raw, self._stop = done, steps, raw, stop
+        self._begun = self._step_seconds = self._raw_seconds = 0.0
 
     def open(self) -> None:
         """The database is about to be opened; what was imported and made ready before is not counted."""
@@ -40,13 +52,14 @@ class Watch:
     def enter(self, number: int) -> None:
         """Step `number` (from 0) begins. Neither the set-up before the first step nor replayed steps are counted."""
         now = time.perf_counter()
+        if number < self._done:
+            return
+        if number > self._done or not self._steps:
+            self._step_seconds += now - self._begun
         if number == self._done + self._steps:
-            self._stop((now - self._begun) / max(self._steps, 1))
-        if number == self._done:
-            self._begun = now
-
-
-def texts(size: int) -> list[str]:
-    """Some different texts of `size` characters, all ASCII, for a state that changes at each step."""
-    words = " ".join(WORDS[(i * i + i // 7) % len(WORDS)] for i in range(size // 3 + 10 * TEXTS))
-    return [words[7 * i : 7 * i + size] for i in range(TEXTS)]
+            steps = max(self._steps, 1)
+            self._stop(Timed(self._step_seconds / steps, self._raw_seconds / steps))
+        if self._raw:
+            self._raw.commit()
+        self._begun = time.perf_counter()
+        self._raw_seconds += self._begun - now
