@@ -116,6 +116,7 @@ def test_a_fork_executes_nothing_and_shares_the_effects_of_its_origin(engine, po
         rig.fork(moment.state_version, f"f{moment.state_version}")
     assert rig.twin.entries() == outside
     for moment in moments:
+        assert rig.process().parts.engine.history(f"f{moment.state_version}")[-1] == moment
         old = rig.process().read(f"f{moment.state_version}")
         assert old.data.log == origin.data.log[: len(old.data.log)]
         assert rig.drive(f"f{moment.state_version}").outcome() == origin.outcome()

@@ -137,13 +137,14 @@ class Rig:
             runs.header(self.store, runner.tenant, run_id)
         except UnknownRun:
             runner.begin(run_id, self.inputs)
-        run = runner.resume(run_id)
-        while run.status in ("waiting_for_approval", "waiting_for_timer"):
+        for _ in range(40):
+            run = runner.resume(run_id)
+            if run.status not in ("waiting_for_approval", "waiting_for_timer"):
+                return run
             if run.status == "waiting_for_timer":
                 self.clock.advance(3600)
             approve_all(self.store, runner.tenant, run_id)
-            run = runner.resume(run_id)
-        return run
+        raise AssertionError(f"run {run_id} waits for ever: {run.status}, {run.reason}")
 
     def crash(self, at: str | int, run_id: str = "r") -> bool:
         """Let a process drive the run and die at a tap; False when it was done before that."""
