@@ -53,7 +53,7 @@ def reading(found: Histories) -> list[Mark]:
     pairs = zip(found.recovery[longest], found.recovery[shortest], strict=True)
     milliseconds = median(found.recovery[longest]) * 1e3
     return [
-        *(at_least(f"{name}, events a second", speed, 200_000) for name, speed in found.replay.items()),
+        *(at_least(f"{name}, events a second a core", speed, 200_000) for name, speed in found.replay.items()),
         at_most(f"hybrid recovery of {longest:,} events, milliseconds", milliseconds, 20),
         at_most(
             f"hybrid recovery of {longest:,} events, in recoveries of {shortest:,}",
