@@ -53,7 +53,7 @@ class Tap(NamedTuple):
             raise InvalidInput(
                 f"{text!r} is not a tap: expected label:phase#occurrence with a phase of {', '.join(PHASES)}",
                 safe="nothing was run",
-                next="labkit run refund shows the taps of a run, for example execute_refund/call:executed#1",
+                next="labkit taps refund lists them, for example execute_refund/call:executed#1",
             )
         return cls(found[1], found[2], int(found[3] or 1))
 

@@ -33,6 +33,17 @@ def find_workflow(name: str) -> Workflow[Any]:
     return found
 
 
+def known_case(name: str) -> Workflow[Any]:
+    """The case of the lab called `name`; raise InvalidInput for any other name, which is never imported."""
+    if name not in CASES:
+        raise InvalidInput(
+            f"workflow {name!r} is none of the lab's own: {', '.join(CASES)}",
+            safe="nothing was imported or run",
+            next="say which workflow it is: labkit replay FILE --workflow module:attribute",
+        )
+    return find_workflow(name)
+
+
 def name_of(workflow: Workflow[Any]) -> str | None:
     """The `module:attribute` under which another process can import this workflow, or None when it is in no module."""
     module = sys.modules.get(workflow.begin.__module__)

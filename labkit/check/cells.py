@@ -70,7 +70,7 @@ class CellTable:
         cell.schedules += 1
         for name in COUNTS:
             setattr(cell, name, getattr(cell, name) + int(getattr(observed, name)))
-        self._broken[window].update({violation.invariant for violation in violations})
+        self._broken[window].update(list(dict.fromkeys(violation.invariant for violation in violations)))
         if expected is None:
             cell.expected = {}
             return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labkit.sim.counterexample import Counterexample
     from labkit.timeline import Timeline
 
+REPLAY_HELP = "Your own workflow, as module:attribute; a file never decides what is imported."
 OUT_HELP = "Save the counterexample here, if there is one."
 
 
@@ -86,6 +87,7 @@ def explore(
 
 def replay(
     counterexample: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `labkit explore --out` wrote.")],
+    workflow: Annotated[str | None, typer.Option(metavar="NAME", help=REPLAY_HELP)] = None,
     as_json: options.Json = False,
 ) -> None:
     """Play a saved counterexample again: draw each process, and name the invariants that break.
@@ -94,13 +96,14 @@ def replay(
     """
     from rich.console import Group
 
+    from labkit.cases import known_case
     from labkit.lab.facade import Lab
     from labkit.sim.counterexample import Counterexample
     from labkit.sim.simulate import replay as play
 
     found = Counterexample.load(counterexample)
-    flow = options.workflow_of(found.workflow)
-    story = play(found)
+    flow = options.workflow_of(workflow) if workflow else known_case(found.workflow)
+    story = play(found, flow)
     names = {"engine": found.engine, "policy": found.policy, "provider": found.provider}
     with Lab(":memory:", **names, drift=found.drift, faults=found.faults, workflows=[flow]) as lab:
         timeline = _played_again(lab, flow, found)

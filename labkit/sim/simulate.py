@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from labkit.cases import find_workflow
+from labkit.cases import known_case
 from labkit.check.evidence import Evidence, gather, untracked
 from labkit.check.invariants import Judged, Violation, judge
 from labkit.check.windows import windows
 from labkit.clock import ManualClock
 from labkit.errors import InvalidInput
-from labkit.model import Run
+from labkit.model import Run, Workflow
 from labkit.provider.twin import Image as TwinImage
 from labkit.provider.twin import Twin
 from labkit.runner import Runner
@@ -106,10 +106,13 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     return Story(processes=processes, evidence=evidence, violations=violations)
 
 
-def replay(counterexample: Counterexample) -> Story:
-    """Play a counterexample again; its workflow is found by name. Raises InvalidInput when that cannot be done."""
+def replay(counterexample: Counterexample, workflow: Workflow[Any] | None = None) -> Story:
+    """Play a counterexample again, on `workflow` or on the case of the lab that it names.
+
+    A file never decides which module is imported: a workflow of your own has to be given. Raises InvalidInput.
+    """
     scenario = Scenario(
-        workflow=find_workflow(counterexample.workflow),
+        workflow=workflow or known_case(counterexample.workflow),
         inputs=counterexample.inputs,
         engine=counterexample.engine,
         policy=counterexample.policy,
