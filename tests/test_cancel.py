@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from workflows import Rig, chain, taps_of
+from workflows import ALWAYS_REFUSED, Rig, chain, taps_of, workflow
 
 from labkit.errors import StaleWrite, UnknownRun
 from labkit.taps import listening
@@ -50,3 +50,22 @@ def test_an_owner_whose_run_was_cancelled_can_write_no_more(engine):
     assert cancelled == ["", "cancelled"]
     assert rig.outside("effect") == 0
     assert rig.process().read("r").status == "cancelled"
+
+
+def pay(ctx, state):
+    """An effect that is refused after the step, when the outbox delivers it."""
+    ctx.effect("bank", "refused", {})
+    return "then"
+
+
+def then(ctx, state):
+    """A step that changes the state before its first call."""
+    state.log.append("never reached")
+    ctx.now()
+
+
+def test_reading_a_run_that_was_closed_between_two_steps_ends_there(engine):
+    rig = Rig(workflow(pay, then), engine, "outbox", faults=ALWAYS_REFUSED)
+    run = rig.drive()
+    assert (run.status, run.completed_steps, run.data.log) == ("failed", ["pay"], [])
+    assert rig.process().read("r").outcome() == run.outcome()
