@@ -18,7 +18,8 @@ import msgspec
 from rich.table import Table
 
 from labkit.cases import find_workflow, name_of
-from labkit.check.cells import COUNTS, Cell
+from labkit.check.cells import Cell
+from labkit.check.render import cell_table
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
@@ -131,27 +132,9 @@ def _explore_by_name(name: str, combination: Combination, crashes: int, inputs: 
 
 
 def render(report: MatrixReport) -> Table:
-    """The table for a terminal: one line a cell, observed counts, and what theory expected where it differs."""
-    table = Table(
-        title=f"{report.workflow}: {report.schedules:,} schedules of at most {report.crashes} crashes, "
-        f"{report.seconds:.1f} s, {report.unexpected} unexpected",
-        caption="counts are schedules; repeated: activity calls made again; ! marks what theory did not expect",
+    """The table for a terminal, one line a combination."""
+    title = (
+        f"{report.workflow}: all {report.schedules:,} schedules of at most {report.crashes} crashes, "
+        f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
-    for column in ("engine", "policy", "provider", "first crash"):
-        table.add_column(column)
-    for column in ("schedules", "duplicated", "lost", "untracked", "ambiguous", "repeated"):
-        table.add_column(column, justify="right")
-    table.add_column("verdict")
-    last: Combination | None = None
-    for cell in report.cells:
-        combination = (cell.engine, cell.policy, cell.provider)
-        names = combination if combination != last else ("", "", "")
-        counts = [_count(getattr(cell, name), cell.expected.get(name, getattr(cell, name))) for name in COUNTS]
-        table.add_row(*names, cell.window, str(cell.schedules), *counts, cell.verdict)
-        last = combination
-    return table
-
-
-def _count(found: int, expected: int) -> str:
-    shown = str(found) if found else "·"
-    return shown if found == expected else f"{shown} (expected {expected})!"
+    return cell_table(report.cells, title, "schedules")

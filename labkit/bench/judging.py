@@ -12,11 +12,10 @@ from labkit.bench.trial import Trial
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, Violation, judge
-from labkit.check.theory import Crashed, Expected, expect
-from labkit.check.windows import windows
+from labkit.check.theory import Crashed, Expected, expect, possible_crashes
+from labkit.check.windows import acknowledged
 from labkit.errors import LabError
 from labkit.scenario import Scenario
-from labkit.taps import Tap
 
 
 class Reference(NamedTuple):
@@ -67,7 +66,7 @@ def reference_of(trial: Trial, capabilities: Mapping[str, str]) -> Reference:
     effects = [entry for entry in evidence.outside if entry.kind == "effect"]
     return Reference(
         evidence=evidence,
-        crashes=[Crashed(*crash) for crash in zip(life.passed, windows(life.passed), _tried(life.passed), strict=True)],
+        crashes=possible_crashes(life.passed),
         capability={step_of(entry.subject): capabilities[entry.target] for entry in effects},
         activities=Counter(step_of(entry.subject) for entry in evidence.outside if entry.kind == "activity"),
     )
@@ -107,27 +106,10 @@ def judge_trial(
         evidence=evidence,
         reference=reference.evidence,
         at_crash=last.found.status,
-        acknowledged=frozenset(step for life in dead for step in _committed(life.passed)),
-        again=frozenset(_committed(last.passed)),
+        acknowledged=frozenset(step for life in dead for step in acknowledged(life.passed)),
+        again=frozenset(acknowledged(last.passed)),
         untracked=untracked,
         drift=scenario.drift,
     )
     violations = judge(judged)
-    observed = Observed(
-        duplicated=bool(evidence.duplicated()),
-        ambiguous=evidence.status == "waiting_for_person",
-        untracked=bool(untracked),
-        activities_repeated=evidence.activities_repeated(),
-        lost=any(violation.invariant == "no lost effect" for violation in violations),
-    )
-    return violations, observed
-
-
-def _committed(passed: Sequence[Tap]) -> list[str]:
-    """The steps whose commit was acknowledged."""
-    return [tap.step for tap in passed if tap.operation == "commit" and tap.phase == "after"]
-
-
-def _tried(passed: Sequence[Tap]) -> list[bool]:
-    """For each tap, whether an attempt had been marked."""
-    return [tap.operation == "call" or (tap.operation, tap.phase) == ("attempt", "after") for tap in passed]
+    return violations, Observed.of(evidence, untracked, violations)

@@ -9,7 +9,8 @@ import msgspec
 
 from labkit.bench.judging import Outcome
 from labkit.bench.log import Settings
-from labkit.check.cells import COUNTS, Cell, CellTable
+from labkit.check.cells import Cell, CellTable
+from labkit.check.render import cell_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,30 +81,9 @@ def report_of(
 
 
 def render(report: BenchReport) -> Table:
-    """The table for a terminal: one line a cell, what was seen, and what theory expected where it differs."""
-    from rich.table import Table  # here, because no child process needs it
-
-    missed = f"{report.not_reached} not reached, {len(report.errors)} errors"
-    table = Table(
-        title=f"{report.workflow}: {report.trials:,} real kills ({report.mode}), "
-        f"{report.trials_per_second:.0f} a second, {report.unexpected} unexpected, {missed}",
-        caption="counts are trials; repeated: activity calls made again; ! marks what theory did not expect",
+    """The table for a terminal, one line an engine and policy."""
+    title = (
+        f"{report.workflow}: {report.trials:,} real kills ({report.mode}), {report.trials_per_second:.0f} a second, "
+        f"{report.unexpected} unexpected, {report.not_reached} not reached, {len(report.errors)} errors"
     )
-    for column in ("engine", "policy", "provider", "window"):
-        table.add_column(column)
-    for column in ("trials", "duplicated", "lost", "untracked", "ambiguous", "repeated"):
-        table.add_column(column, justify="right")
-    table.add_column("verdict")
-    last: tuple[str, ...] = ()
-    for cell in report.cells:
-        names = (cell.engine, cell.policy, cell.provider)
-        shown = names if names != last else ("", "", "")
-        counts = [_count(getattr(cell, name), cell.expected[name]) for name in COUNTS]
-        table.add_row(*shown, cell.window, str(cell.schedules), *counts, cell.verdict)
-        last = names
-    return table
-
-
-def _count(found: int, expected: int) -> str:
-    shown = str(found) if found else "·"
-    return shown if found == expected else f"{shown} (expected {expected})!"
+    return cell_table(report.cells, title, "trials")

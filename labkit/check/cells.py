@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from labkit.check.evidence import Evidence
 from labkit.check.invariants import Violation
 from labkit.check.theory import Expected
 from labkit.check.windows import WINDOWS
@@ -23,6 +24,17 @@ class Observed(NamedTuple):
     untracked: bool
     activities_repeated: int
     lost: bool
+
+    @classmethod
+    def of(cls, evidence: Evidence, untracked: frozenset[str], violations: Sequence[Violation]) -> Observed:
+        """What the evidence at the end of a schedule says; `untracked` effects were so at one of its crashes."""
+        return cls(
+            duplicated=bool(evidence.duplicated()),
+            ambiguous=evidence.status == "waiting_for_person",
+            untracked=bool(untracked),
+            activities_repeated=evidence.activities_repeated(),
+            lost=any(violation.invariant == "no lost effect" for violation in violations),
+        )
 
 
 class Cell(msgspec.Struct, kw_only=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from labkit.check.windows import windows
 from labkit.taps import Tap
 
 CLEAN, REPEATS, AMBIGUOUS, IF_TRIED = "clean", "repeats", "ambiguous", "ambiguous if marked as tried"
@@ -39,6 +40,12 @@ class Crashed(NamedTuple):
     tap: Tap
     window: str
     tried: bool
+
+
+def possible_crashes(taps: Sequence[Tap]) -> list[Crashed]:
+    """Every tap that one process passed, as a crash."""
+    tried = [tap.operation == "call" or (tap.operation, tap.phase) == ("attempt", "after") for tap in taps]
+    return [Crashed(*crash) for crash in zip(taps, windows(taps), tried, strict=True)]
 
 
 class Expected(NamedTuple):

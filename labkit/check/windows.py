@@ -44,6 +44,11 @@ def windows(taps: Iterable[Tap]) -> list[str]:
     return found
 
 
+def acknowledged(taps: Iterable[Tap]) -> list[str]:
+    """The steps whose commit was acknowledged."""
+    return [tap.step for tap in taps if tap.operation == "commit" and tap.phase == "after"]
+
+
 def _leads_in(taps: list[Tap], index: int, effect_steps: dict[str, int]) -> bool:
     """True for the durable write after which only an effect's step comes."""
     following = next((tap.step for tap in taps[index + 1 :]), "")

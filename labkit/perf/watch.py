@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from labkit.perf.raw import Raw
+from labkit.perf.raw import Yardstick
 
 
 class Timed(NamedTuple):
@@ -40,7 +40,7 @@ class Watch:
     """
 
     def __init__(
-        self, done: int, steps: int, *, raw: Raw | None = None, stop: Callable[[Timed], NoReturn] = stop
+        self, done: int, steps: int, *, raw: Yardstick | None = None, stop: Callable[[Timed], NoReturn] = stop
     ) -> None:
         self._done, self._steps, self._raw, self._stop = done, steps, raw, stop
         self._begun = self._step_seconds = self._raw_seconds = 0.0
@@ -60,6 +60,5 @@ class Watch:
             steps = max(self._steps, 1)
             self._stop(Timed(self._step_seconds / steps, self._raw_seconds / steps))
         if self._raw:
-            self._raw.commit()
+            self._raw_seconds += self._raw.commit()
         self._begun = time.perf_counter()
-        self._raw_seconds += self._begun - now

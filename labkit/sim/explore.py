@@ -17,8 +17,8 @@ import msgspec
 from labkit.check.cells import Cell, CellTable, Observed
 from labkit.check.evidence import step_of
 from labkit.check.invariants import Judged, Violation, judge
-from labkit.check.theory import Crashed, expect
-from labkit.check.windows import windows
+from labkit.check.theory import Crashed, expect, possible_crashes
+from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
@@ -172,14 +172,7 @@ class Explorer:
         violations = judge(judged)
         if life.error:
             violations.append(Violation("every recovery ends", life.error))
-        observed = Observed(
-            duplicated=bool(life.evidence.duplicated()),
-            ambiguous=life.evidence.status == "waiting_for_person",
-            untracked=bool(branch.untracked),
-            activities_repeated=life.evidence.activities_repeated(),
-            lost=any(violation.invariant == "no lost effect" for violation in violations),
-        )
-        return violations, observed
+        return violations, Observed.of(life.evidence, branch.untracked, violations)
 
     def _count(self, branch: Branch, violations: list[Violation], observed: Observed) -> None:
         count = len(branch.schedules)
@@ -206,16 +199,12 @@ class Explorer:
 def _by_image(life: Life) -> dict[int, list[Crashed]]:
     """The taps of a life as possible crashes, grouped by the image that each leaves."""
     found: dict[int, list[Crashed]] = {}
-    for tap, window, index in zip(life.taps, windows(life.taps), life.image_of, strict=True):
-        tried = tap.operation == "call" or (tap.operation == "attempt" and tap.phase == "after")
-        found.setdefault(index, []).append(Crashed(tap, window, tried))
+    for crash, index in zip(possible_crashes(life.taps), life.image_of, strict=True):
+        found.setdefault(index, []).append(crash)
     return found
 
 
 def _committed(life: Life, image_index: int) -> frozenset[str]:
     """The steps whose commit was acknowledged by the time the image was left."""
-    return frozenset(
-        tap.step
-        for tap, index in zip(life.taps, life.image_of or [0] * len(life.taps), strict=True)
-        if index <= image_index and tap.operation == "commit" and tap.phase == "after"
-    )
+    known = zip(life.taps, life.image_of or [0] * len(life.taps), strict=True)
+    return frozenset(acknowledged(tap for tap, index in known if index <= image_index))

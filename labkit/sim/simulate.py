@@ -15,7 +15,7 @@ import msgspec
 from labkit.cases import known_case
 from labkit.check.evidence import Evidence, gather, untracked
 from labkit.check.invariants import Judged, Violation, judge
-from labkit.check.windows import windows
+from labkit.check.windows import acknowledged, windows
 from labkit.clock import ManualClock
 from labkit.errors import InvalidInput
 from labkit.model import Run, Workflow
@@ -90,13 +90,13 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash = status_of(store, scenario.tenant, scenario.run_id)
     evidence = gather(runner, scenario.run_id, run, reread=True)
-    done = frozenset(tap.step for process in processes[:-1] for tap in process.taps if _acknowledges(tap))
+    done = frozenset(step for process in processes[:-1] for step in acknowledged(process.taps))
     judged = Judged(
         evidence=evidence,
         reference=reference,
         at_crash=at_crash,
         acknowledged=done,
-        again=frozenset(tap.step for tap in processes[-1].taps if _acknowledges(tap)),
+        again=frozenset(acknowledged(processes[-1].taps)),
         untracked=frozenset(unknown),
         drift=scenario.drift,
     )
@@ -154,7 +154,3 @@ def _window(simulation: Simulation, begin: Image, crash: Tap) -> str:
     """The window of `crash` in a process that begins at `begin`: it depends on what would have come next."""
     taps = simulation.live(begin, keep_images=False).taps
     return windows(taps)[taps.index(crash)] if crash in taps else "between"
-
-
-def _acknowledges(tap: Tap) -> bool:
-    return tap.operation == "commit" and tap.phase == "after"
