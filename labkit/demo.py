@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from shutil import which
 
 from rich.console import Console, RenderableType
 from rich.rule import Rule
@@ -55,7 +58,8 @@ def ending(found: dict[str, Comparison]) -> list[RenderableType]:
     engines = [row.engine for row in next(iter(found.values())).rows]
     rows = [[policy, *(_executed(row.executed) for row in comparison.rows)] for policy, comparison in found.items()]
     ledgers = table(["policy", *engines], rows, f"what the payment provider really paid for case {CASE}")
-    hints = table(("what to do next", ""), NEXT)
+    first = () if which("labkit") else ((f". {Path(sys.prefix, 'bin', 'activate')}", "once in this shell"),)
+    hints = table(("what to do next", ""), (*first, *NEXT))
     return [Rule("three provider ledgers", align="left"), ledgers, "", END, "", hints]
 
 
