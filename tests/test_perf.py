@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -150,15 +151,17 @@ def test_a_watch_ignores_replayed_steps_and_stops_at_the_first_new_one():
         watch.enter(2)
 
 
-def test_one_raw_commit_stands_beside_each_step(tmp_path):
+def test_as_many_raw_commits_as_steps_are_made_before_them(tmp_path):
     raw = Raw(tmp_path / "raw.db", 100)
-    watch = Watch(0, 3, raw=raw)
-    with pytest.raises(Stopped) as stopped:
+    watch = Watch(0, 5, raw=raw)
+    with closing(raw), pytest.raises(Stopped) as stopped:
+        watch.open()
+        assert raw.rows == 5
         for number in range(9):
+            assert number <= 5
             watch.enter(number)
-    assert raw.rows == 3
+    assert raw.rows == 5
     assert stopped.value.timed.raw > 0
-    raw.close()
 
 
 def test_the_state_changes_at_each_step_and_keeps_its_size():

@@ -14,7 +14,7 @@ from typing import NoReturn
 import msgspec
 
 from labkit.perf.peers import ANSWER, PEER, RAW_DATABASE
-from labkit.perf.raw import RawProcess
+from labkit.perf.raw import Raw
 from labkit.perf.watch import Timed, Watch
 
 
@@ -22,13 +22,11 @@ def main(module: str, folder: Path, size: int, done: int, steps: int) -> None:
     """Play `module`; the watch ends the process at the entry of a step, as a crash would."""
 
     def leave(timed: Timed) -> NoReturn:
-        if raw:
-            raw.close()
         (folder / ANSWER).write_bytes(msgspec.json.encode(timed))
         os._exit(0)
 
     play = importlib.import_module(module).play
-    raw = RawProcess(folder / RAW_DATABASE, size) if steps else None
+    raw = Raw(folder / RAW_DATABASE, size) if steps else None
     play(folder / PEER, size, Watch(done, steps, raw=raw, stop=leave))
 
 

@@ -1,4 +1,4 @@
-"""The measurement: every peer in turn, round after round, each step beside a raw commit."""
+"""The measurement: every peer in turn, round after round, each block of steps right after as many raw commits."""
 
 from __future__ import annotations
 

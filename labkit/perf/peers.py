@@ -50,7 +50,7 @@ class Side(NamedTuple):
 
 
 class Block(NamedTuple):
-    """So many steps of a peer in a new database, and as many raw commits, in turn."""
+    """So many steps of a peer in a new database, and as many raw commits before them."""
 
     peer: Side
     raw: Side

@@ -10,8 +10,9 @@ import msgspec
 class Row(msgspec.Struct, kw_only=True):
     """One peer at one size of state (bytes) and one number of steps: medians over so many `blocks` of steps.
 
-    `ratio` is to raw SQLite commits of the same bytes, one made beside each step. `recovery_milliseconds` runs from
-    opening the database to the entry of the next step. What was not measured is None, and `reason` says why.
+    `ratio` is to raw SQLite commits of the same bytes, as many as steps, made just before them.
+    `recovery_milliseconds` runs from opening the database to the entry of the next step. What was not measured is
+    None, and `reason` says why.
     """
 
     peer: str

@@ -1,7 +1,7 @@
 """The stopwatch that every peer passes at the entry of each step.
 
-At each entry it also makes one raw commit, in a database of its own, and times it apart. So each step stands beside a
-raw commit of the same moment: a disk whose speed changes from second to second changes both.
+Just before a peer opens its database, it makes as many raw commits as there will be steps, in the same process: a disk
+that is slow for a while is slow for both, and nothing of the peer runs yet that could slow the yardstick.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from labkit.perf.raw import Yardstick
+from labkit.perf.raw import Raw
 
 
 class Timed(NamedTuple):
@@ -40,25 +40,25 @@ class Watch:
     """
 
     def __init__(
-        self, done: int, steps: int, *, raw: Yardstick | None = None, stop: Callable[[Timed], NoReturn] = stop
+        self, done: int, steps: int, *, raw: Raw | None = None, stop: Callable[[Timed], NoReturn] = stop
     ) -> None:
         self._done, self._steps, self._raw, self._stop = done, steps, raw, stop
-        self._begun = self._step_seconds = self._raw_seconds = 0.0
+        self._begun = self._raw_seconds = 0.0
 
     def open(self) -> None:
         """The database is about to be opened; what was imported and made ready before is not counted."""
+        begun = time.perf_counter()
+        if self._raw:
+            for _ in range(self._steps):
+                self._raw.commit()
         self._begun = time.perf_counter()
+        self._raw_seconds = self._begun - begun
 
     def enter(self, number: int) -> None:
         """Step `number` (from 0) begins. Neither the set-up before the first step nor replayed steps are counted."""
         now = time.perf_counter()
-        if number < self._done:
-            return
-        if number > self._done or not self._steps:
-            self._step_seconds += now - self._begun
         if number == self._done + self._steps:
             steps = max(self._steps, 1)
-            self._stop(Timed(self._step_seconds / steps, self._raw_seconds / steps))
-        if self._raw:
-            self._raw_seconds += self._raw.commit()
-        self._begun = time.perf_counter()
+            self._stop(Timed((now - self._begun) / steps, self._raw_seconds / steps))
+        if number == self._done:
+            self._begun = time.perf_counter()
