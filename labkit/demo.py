@@ -31,7 +31,7 @@ CHAPTERS = {
 END = "The engine is not what saved the money: all three pay twice without a protocol, and once with it."
 NEXT = (
     ("labkit run refund --crash W3 --policy bare", "one kill, as a timeline"),
-    ("labkit run refund --crash W3 --effect send_mail", "a person decides"),
+    ("labkit run --crash W3 --effect send_mail --db mail.db", "a person decides"),
     ("labkit matrix", "every crash, and what theory says"),
     ("labkit explore refund --policy bare", "what breaks, saved"),
     ("make lab", "the notebooks"),

@@ -51,7 +51,7 @@ def test_help_imports_nothing_that_is_slow():
         (("run", "--case", "9999"), "cases run from 1 to"),
         (("run", "--input", "casus"), "NAME=VALUE"),
         (("run", "--crash", "execute_refnd/call:after"), "execute_refund/call:after#1"),
-        (("run", "--crash", "here"), "label:phase#occurrence"),
+        (("run", "--crash", "here"), "neither a window"),
         (("run", "--crash", "W3", "--no-resume"), "--db FILE"),
         (("run", "no_such_module:flow"), "cannot be imported"),
         (("matrix", "--policy", "leger"), "did you mean ledger?"),

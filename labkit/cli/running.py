@@ -39,7 +39,7 @@ class Wish(NamedTuple):
         """The run's id."""
         from labkit.lab.facade import run_id_of
 
-        return self.run_id or run_id_of(self.workflow, self.inputs)
+        return run_id_of(self.workflow, self.inputs) if self.run_id is None else self.run_id
 
 
 def open_lab(path: Path, workflow: Workflow[Any], names: options.Combination, drift: bool) -> Lab:
@@ -86,6 +86,8 @@ def run(
     """
     if not resume and not (db and crash):
         raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
+    if effect and not crash:
+        raise InvalidInput("--effect says whose window --crash means: it needs --crash W1 to W5")
     flow = options.workflow_of(workflow)
     wish = Wish(flow, options.inputs_of(flow, case, inputs), run_id, crash or [], effect, resume, approve)
     names = options.combination(engine, policy, provider)

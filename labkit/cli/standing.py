@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.lab.tables import listing
+from labkit.model import TERMINAL
 
 if TYPE_CHECKING:
     from labkit.lab.view import Killed, RunView
@@ -25,8 +26,10 @@ def death(killed: Killed) -> Any:
 
 def next_command(view: RunView | None, workflow: str, db: Path | None) -> str:
     """What to type next; empty when nothing is left to do, or nothing was kept."""
-    if db is None or view is None or view.status in ("completed", "cancelled", "failed"):
+    if view is None or view.status in TERMINAL:
         return ""
+    if db is None:
+        return f"the same with --db {workflow.rpartition(':')[2]}.db, so that the run is kept for a person to decide"
     go_on = f"labkit run {workflow} --run-id {view.id} --db {db}"
     if view.status == "waiting_for_approval":
         return f"labkit approve {view.id} --db {db}, then {go_on}"

@@ -63,7 +63,7 @@ class Lab:
         """
         inputs = inputs or workflow.example
         first_state(workflow, inputs)
-        run_id = check_id("run id", run_id or run_id_of(workflow, inputs))
+        run_id = check_id("run id", run_id_of(workflow, inputs) if run_id is None else run_id)
         scenario = self._machine.scenario(workflow, inputs, run_id)
         tenant = self._machine.tenant or scenario.tenant
         parts = scenario.parts(self._machine.store, self._machine.outside.world(scenario))
@@ -100,7 +100,7 @@ class Lab:
         """
         inputs = inputs or workflow.example
         first_state(workflow, inputs)
-        run_id = check_id("run id", run_id or run_id_of(workflow, inputs))
+        run_id = check_id("run id", run_id_of(workflow, inputs) if run_id is None else run_id)
         return kill(self._machine, workflow, inputs, run_id, at=at, effect=effect, real=real)
 
     def approve(

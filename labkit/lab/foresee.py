@@ -42,7 +42,14 @@ def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
 
     Raises InvalidInput, naming near taps, when the process would not pass it.
     """
+    at = at.upper() if at.upper() in WINDOWS else at
     if at not in WINDOWS:
+        if ":" not in at:
+            raise InvalidInput(
+                f"{at!r} is neither a window (W1 to W5) nor a tap (such as execute_refund/call:executed#1)",
+                safe="nothing was run",
+                next="labkit taps lists taps with their windows",
+            )
         wanted = Tap.parse(at)
         if wanted in taps:
             return wanted

@@ -150,7 +150,7 @@ def known(kind: str, name: str, names: Iterable[str]) -> str:
     choices = list(names)
     if name in choices:
         return name
-    near = get_close_matches(str(name), choices, 1, 0.4)
+    near = get_close_matches(str(name), choices, 1, 0.6)
     raise InvalidInput(
         f"there is no {kind} {name!r}: expected one of {', '.join(choices)}",
         safe="nothing was run",
