@@ -37,7 +37,13 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("last cell", "mail-1", 3),  # sent once, and ambiguous
         ("last cell", "mail-2", 0),
         ("anywhere", "waiting_for_person", 4),  # once in part 5, then on three engines
-    ]
+    ],
+    "01_state": [
+        ("anywhere", f"ended with status {KILLED}", 1),
+        ("anywhere", "executing</td>", 2),  # what the kill left in our ledger: shown by the lab, and by SQL
+        ("anywhere", "No such file", 1),  # the crash that breaks it
+        ("last cell", '<td style="text-align:left">completed</td>', 1),
+    ],
 }
 
 # Loaded by every Python that a notebook starts: whoever talks to another machine fails.
