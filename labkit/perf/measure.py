@@ -44,7 +44,7 @@ FULL = Plan(
     settings=(
         Setting(1_000, 50, 7, 2),
         Setting(1_000, 200, 5, 2),
-        Setting(1_000, 1_000, 9, 2),
+        Setting(1_000, 1_000, 9, 3),
         Setting(20_000, 50, 5, 1),
         Setting(20_000, 200, 5, 1),
         Setting(20_000, 1_000, 3, 1),
