@@ -44,6 +44,12 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("anywhere", "No such file", 1),  # the crash that breaks it
         ("last cell", '<td style="text-align:left">completed</td>', 1),
     ],
+    "02_windows": [
+        ("anywhere", f"ended with status {KILLED}", 5),  # a real kill in each window
+        ("anywhere", "DUPLICATE</b> executed 2 times", 1),  # in W4
+        ("anywhere", "DUPLICATE</b> executed 3 times", 1),  # the crash that breaks it
+        ("last cell", "payments-3", 1),
+    ],
 }
 
 # Loaded by every Python that a notebook starts: whoever talks to another machine fails.

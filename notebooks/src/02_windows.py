@@ -1,0 +1,367 @@
+# ---
+# jupyter:
+#   labkit:
+#     minutes: 30
+#     prerequisites: notebooks 00 and 01
+#     outcome: place a crash in one of the five windows of an effect, and say who knows what and what may be done
+# ---
+
+# %% [markdown]
+# # The five crash windows
+#
+# **30 minutes.** You need: [notebook 00](00_start.ipynb) and [notebook 01](01_state.ipynb). No account, no key, no
+# network.
+#
+# "It crashed during the payment" is not precise enough. *During* is five different moments. After two of them money
+# moves twice, and nobody sees it. This notebook kills a real process in each.
+
+# %% [markdown]
+# ## What you will be able to do
+#
+# - name the five windows of an effect and find them in any program;
+# - say, for each, what our database knows and what the provider knows;
+# - show that two windows are dangerous on *every* engine, and say why exactly these two;
+# - recognise the same trouble when no process dies at all.
+
+# %% [markdown]
+# ## Predict before you run
+#
+# The policy is `bare`: just call. The snapshot engine saves the state after each step. A process pays back 49.90 EUR
+# and dies in one of five moments. A new process carries on to the end.
+#
+# **How often is the customer paid in the end?** Write 0, 1 or 2 for each window.
+#
+# | window | the process dies |
+# | --- | --- |
+# | W1 | before it notes that it is about to call |
+# | W2 | after that, before the call arrives |
+# | W3 | after the provider acted, before its reply arrives |
+# | W4 | with the reply in hand, before it is saved |
+# | W5 | after the result is saved |
+
+# %%
+prediction = {"W1": "?", "W2": "?", "W3": "?", "W4": "?", "W5": "?"}
+
+# %% [markdown]
+# ## 1 · Where the windows are
+#
+# A *tap* is a named place in a run. A store transaction taps before and after its commit. A provider call taps
+# before, when it was executed, and after. Nothing else taps, so these are all the places where a crash can make a
+# difference that somebody else can see.
+#
+# Here is an undisturbed run. Look at the step `execute_refund`.
+
+# %%
+import inspect
+from tempfile import TemporaryDirectory, mkdtemp
+
+import pandas as pd
+from IPython.display import Code
+
+from labkit import Lab, explore, refund
+from labkit.effects.policies import Bare
+from labkit.errors import EffectUnknown
+from labkit.provider.faults import Fault
+
+folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+WINDOWS = list(prediction)
+
+
+# %%
+def new_lab(policy="bare", **more):
+    """Return a lab of its own, with an empty database and an empty world, so that cells can be run again."""
+    return Lab(mkdtemp(dir=folder.name) + "/lab.db", engine="snapshot", policy=policy, **more)
+
+
+def show(frame):
+    """Show a table of texts, aligned to the left."""
+    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
+    return frame.style.set_table_styles([left])
+
+
+# %%
+calm = Lab(":memory:", engine="snapshot", policy="bare")
+timeline = calm.timeline(calm.start(refund, case=17, approve=True))
+timeline
+
+# %% [markdown]
+# The same as a table: every tap from the commit before the payment to the commit after it, with its window.
+
+# %%
+taps = [
+    (tap, window)
+    for operation in timeline.lanes[0].operations
+    for tap, window in zip(operation.taps, operation.windows, strict=True)
+    if "execute_refund" in tap or tap == "manager_approval/commit:after#1"
+]
+assert list(dict.fromkeys(window for _, window in taps)) == WINDOWS
+show(pd.DataFrame(taps, columns=["tap", "window"]).set_index("tap"))
+
+# %% [markdown]
+# With the policy `bare` there is no intent: the commit of the step *before* is the last thing that is noted, and
+# nothing durable lies between W1 and W2. The code is as short as it can be:
+
+# %%
+source = inspect.getsource(Bare.perform)
+assert "call(fx" in source and "intent" not in source
+Code(source, language="python")
+
+# %% [markdown]
+# ## 2 · Kill five processes
+#
+# Five runs of the same case, five processes, five SIGKILLs. Then we ask the two witnesses: our database, and the
+# provider.
+
+# %%
+lab = new_lab()
+killed = {window: lab.kill(refund, case=17, at=window, run_id=f"died-in-{window}") for window in WINDOWS}
+assert [death.window for death in killed.values()] == WINDOWS
+deaths = pd.DataFrame({window: dict(death.lines()) for window, death in killed.items()}).T
+show(deaths[["killed", "at"]])
+
+# %%
+witnesses = pd.DataFrame(
+    {
+        "our database: steps done": {w: len(death.run.run.completed_steps) for w, death in killed.items()},
+        "our database: next step": {w: death.run.run.next_transition for w, death in killed.items()},
+        "the provider": {w: deaths.provider[w] for w in WINDOWS},
+    }
+)
+show(witnesses)
+
+# %% [markdown]
+# **Read the columns downwards.** Our database tells two stories: W1 to W4, and W5. The provider tells two stories as
+# well, and its cut is somewhere else: W1 and W2, then W3 to W5.
+#
+# That our database tells *one* story for W1 to W4 is meant literally. Here is all that it holds about the outcome:
+
+# %%
+stories = [death.run.run.outcome() for death in killed.values()]
+assert stories[0] == stories[1] == stories[2] == stories[3] != stories[4]
+acted = [any(entry.kind == "effect" for entry in death.outside) for death in killed.values()]
+assert acted == [False, False, True, True, True]
+known = [story == stories[4] for story in stories]
+pd.DataFrame({"we know that it is done": known, "it is done": acted}, index=WINDOWS)
+
+# %% [markdown]
+# The two columns agree in W1, W2 and W5. They disagree in W3 and W4: **done, and we do not know it.** That is the
+# whole problem of this course, in two rows.
+
+# %% [markdown]
+# ## 3 · Let five new processes carry on
+#
+# Each finds what its predecessor left. Last chance to change your prediction.
+
+# %%
+paid = {}
+for window, death in killed.items():
+    run = lab.resume(death.run_id)
+    assert run.status == "completed"
+    paid[window] = sum(entry.target == "payments" for entry in lab.evidence(run).outside)
+assert paid == {"W1": 1, "W2": 1, "W3": 2, "W4": 2, "W5": 1}
+show(pd.DataFrame({"you said": prediction, "the customer was paid": paid}))
+
+# %% [markdown]
+# All five runs are *completed*. None reported an error. In two of the five, the money moved twice.
+#
+# Here is W4, the window that people forget. The reply *had arrived*. It was in the memory of a process that died a
+# moment later:
+
+# %%
+lab.timeline("died-in-W4")
+
+# %% [markdown]
+# ## 4 · Who knows what, and what may be done
+#
+# | window | our database (`bare`) | the provider | right | `bare` does |
+# | --- | --- | --- | --- | --- |
+# | W1 | not done | not done | call | calls ✓ |
+# | W2 | not done | not done | call | calls ✓ |
+# | **W3** | **not done** | **done** | **do not call** | **calls ✗** |
+# | **W4** | **not done** | **done** | **do not call** | **calls ✗** |
+# | W5 | done | done | go on | goes on ✓ |
+#
+# The second column is the same in the first four rows, so **no code that reads only this column can be right in all
+# of them**. To call is wrong twice. Not to call is wrong twice, the other way: the customer gets nothing.
+#
+# Can we at least *know that we do not know*? Yes, if we write before we call. The policy `ledger` does. Here are the
+# same five windows, with what our ledger says in each. (These crashes are simulated, `real=False`: tested to leave
+# the same rows.)
+
+# %%
+ledger = {}
+with new_lab("ledger") as other:
+    for window in WINDOWS:
+        death = other.kill(refund, case=17, at=window, run_id=f"died-in-{window}", real=False)
+        ledger[window] = death.effects[0].status if death.effects else "(nothing)"
+assert list(ledger.values()) == ["(nothing)", "executing", "executing", "executing", "confirmed"]
+MAY = {
+    "(nothing)": "call: nothing was ever tried",
+    "executing": "ask, or call with the same key, or stop",
+    "confirmed": "go on",
+}
+table = pd.DataFrame({"our ledger says": ledger})
+table["the next process may"] = table["our ledger says"].map(MAY)
+show(table)
+
+# %% [markdown]
+# Now there are three stories instead of two. The middle one is honest: a call may be under way. It still does not say
+# *which* of W2, W3 and W4 it was. To find out, somebody has to ask the provider. How that is done, and what happens
+# where it cannot be asked, is the subject of notebook 06.
+
+# %% [markdown]
+# ## 5 · The same trouble without a crash
+#
+# W3 does not need a dead process. A reply that is lost on the network does the same. Here the provider executes the
+# refund and gives no clear answer; the process lives.
+
+# %%
+lost_reply = Fault(target="payments", operation="refund", nth=1, what="fail_after")
+quiet = Lab(":memory:", engine="snapshot", policy="bare", faults=[lost_reply])
+try:
+    quiet.start(refund, case=17, approve=True)
+except EffectUnknown as error:
+    unclear = error
+print(unclear)
+
+# %% [markdown]
+# A timeout is *not* a "no". Predict what a plain retry does:
+
+# %%
+quiet.resume("refund-17")
+again = quiet.provider(refund).query("target == 'payments'")
+assert len(again) == 2
+show(again[["kind", "operation", "request", "receipt_id"]])
+
+# %% [markdown]
+# Paid twice, and no process died. Retrying after a timeout *is* crash recovery, only faster.
+
+# %% [markdown]
+# ## 6 · Every crash, every effect, every engine
+#
+# So far: one effect, one engine. The simulator takes *every* tap of the whole workflow as a crash, on the real SQLite
+# store, and lets a new process recover each time. Predict: in which windows does any engine duplicate an effect?
+
+# %%
+cells = [
+    {"engine": engine, "window": cell.window, "crashes": cell.schedules, "duplicated": cell.duplicated}
+    for engine in ("snapshot", "event-sourced", "hybrid")
+    for cell in explore(refund, engine=engine, policy="bare", crashes=1).cells
+]
+table = pd.DataFrame(cells).pivot(index="window", columns="engine", values=["crashes", "duplicated"])
+bad, total = table["duplicated"], table["crashes"]
+assert (bad.loc[["W3", "W4"]] == total.loc[["W3", "W4"]]).all(axis=None)
+assert (bad.drop(["W3", "W4"]) == 0).all(axis=None)
+table
+
+# %% [markdown]
+# `between` are crashes with no effect at hand. **Every crash in W3 and W4 duplicates; no crash elsewhere does; and the
+# engine makes no difference.** The engine decides how much *progress* survives. It cannot save what its process never
+# learned.
+
+# %% [markdown]
+# ## 7 · The crash that breaks it
+#
+# One crash in W3 pays twice. Now think of a worker that runs out of memory while it handles the reply: it dies, is
+# restarted, and dies again at the same place. Two real kills on one run, both in W3. **Predict how often this customer
+# is paid, and what the run's status will be.**
+
+# %%
+loop = new_lab()
+first = loop.kill(refund, case=17, at="W3")
+second = loop.kill(refund, case=17, at="W3")
+assert first.pid != second.pid and first.window == second.window == "W3"
+run = loop.resume("refund-17")
+loop.timeline(run)
+
+# %%
+thrice = loop.provider(refund).query("kind == 'effect' and target == 'payments'")
+assert (run.status, len(thrice)) == ("completed", 3)
+shown = show(thrice[["subject", "request", "receipt_id"]])
+lab.close()
+loop.close()
+shown
+
+# %% [markdown]
+# **Explain it before you open the answer.** Progress was saved after every step, and each process resumed exactly
+# where the database said. Why is nothing there to stop a hundredth payment?
+#
+# <details><summary>Why it broke</summary>
+#
+# Each process finds the same snapshot: <code>execute_refund</code> is next. Nothing durable says that it was tried
+# before, so each attempt looks like the first. A crash in W3 leaves nothing about the call in our database: no receipt,
+# no count of attempts. There are as many payments as deaths in W3, plus one.
+#
+# An intent would have left a trace. It holds the number of attempts, so that someone can stop; and a key, so that the
+# provider can see that all attempts are one effect.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# Answer aloud, then open.
+#
+# <details><summary><b>1.</b> Which windows can our database not tell from W1, with the policy
+# <code>bare</code>, and which of them are harmless?</summary>
+#
+# W2, W3 and W4: four windows, one story. W2 is harmless, because there the world agrees with the database. W3 and W4
+# are not.
+#
+# </details>
+#
+# <details><summary><b>2.</b> In W4 the reply had arrived. Why does that not help?</summary>
+#
+# It was in memory only. A reply counts when it is committed. Between "received" and "committed" there is always a
+# moment, however fast the disk.
+#
+# </details>
+#
+# <details><summary><b>3.</b> A colleague marks the step as done <i>before</i> the call, "then it cannot happen
+# twice". Which windows does that fix, and which does it break?</summary>
+#
+# W3 and W4 are fixed: nobody calls again. W2 breaks: marked as done, never called. The customer is never paid, and the
+# run says completed. At most once instead of at least once; both are wrong sometimes.
+#
+# </details>
+#
+# <details><summary><b>4.</b> The HTTP client retries by itself after a timeout. In which window does that
+# happen?</summary>
+#
+# In W3 or W2; the client cannot know. It is the loop of part 7, inside one process, without any record.
+#
+# </details>
+#
+# <details><summary><b>5.</b> Find the windows in your own agent: where is its intent committed?</summary>
+#
+# If the answer is "nowhere", then W1 to W4 look the same to your next process as well.
+#
+# </details>
+
+# %% [markdown]
+# ## What real stacks do
+#
+# - **LangGraph** has three durability modes. `sync` writes before the next step starts, `async` while the next step
+#   runs, `exit` only when the graph exits
+#   ([reference, *Durability*](https://reference.langchain.com/python/langgraph/types/Durability)). The later the write,
+#   the longer W4.
+# - **DBOS** stores a step's output when the step has completed; on recovery it skips the steps that have an output and
+#   runs the one that has none ([*How Workflows Work*](https://docs.dbos.dev/explanations/how-workflows-work)). So W3
+#   and W4 of a step that calls a provider call it again.
+# - **Temporal** retries an activity whose completion it did not see, and recommends that activities be idempotent
+#   ([*Activity Definition*](https://docs.temporal.io/activity-definition)). The same windows, the same answer.
+#
+# None of this is a flaw. W3 lies between two machines, and no framework on one of them can close it alone.
+
+# %% [markdown]
+# ## Where the idea comes from
+#
+# - That two parties who talk over an unreliable line can never both be sure: E. A. Akkoyunlu, K. Ekanadham and R. V.
+#   Huber, *Some Constraints and Tradeoffs in the Design of Network Communications*, SOSP 1975; told as the two generals
+#   by J. Gray, *Notes on Data Base Operating Systems*, 1978.
+# - That a caller whose call failed cannot know whether it was executed: A. D. Birrell and B. J. Nelson, *Implementing
+#   Remote Procedure Calls*, ACM TOCS 2(1), 1984.
+# - Naming what remains possible, from *exactly once* to *maybe*: A. Z. Spector, *Performing Remote Operations
+#   Efficiently on a Local Computer Network*, CACM 25(4), 1982.
+#
+# **Next:** notebook 03 opens the first engine: what is in a snapshot, and what is not.
