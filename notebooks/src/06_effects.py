@@ -1,0 +1,545 @@
+# ---
+# jupyter:
+#   labkit:
+#     minutes: 40
+#     prerequisites: notebook 02
+#     outcome: choose how an effect is performed, from what its provider can do, and say when a person has to decide
+# ---
+
+# %% [markdown]
+# # Effects: four ways to call, three kinds of provider
+#
+# **40 minutes.** You need: notebook 02 (crash windows).
+#
+# The last notebooks were about *our* memory: what a new process knows of the old one. This one is about the world
+# outside. Money moves there, and nobody can roll it back.
+#
+# There are four ways to perform an effect, and three kinds of provider. **Which of the twelve pairs are safe?**
+
+# %% [markdown]
+# ## What you will be able to do
+#
+# - say what each of four effect policies buys, and what it costs;
+# - say what a provider must be able to do before a policy can help;
+# - tell a definite error from an indefinite one, and treat them differently;
+# - apply the recovery decision to any effect that a dead process left behind;
+# - take an ambiguous effect to its end: ask, repeat, undo, or let a person decide.
+
+# %% [markdown]
+# ## Predict before you run
+#
+# | policy | what it does | |provider | what it can do about repeats |
+# | --- | --- | --- | --- | --- |
+# | `bare` | just calls | | `dedup` | recognises an effect key that it has seen, and answers with the first receipt |
+# | `keyed` | sends an effect key along | | `lookup` | can be asked "did you do this?" by the key |
+# | `ledger` | writes the intent, calls with the key, confirms | | `neither` | can do neither |
+# | `outbox` | writes the intent with the state, delivers afterwards | | | |
+#
+# The process dies in W3: the money has moved, the answer is lost. Then the next process carries on.
+#
+# **In how many of the twelve pairs is the customer paid twice?**
+
+# %%
+prediction = 0
+
+# %% [markdown]
+# ## 1 · One crash, twelve pairs
+#
+# The crash is simulated here, which is quicker and tested to leave the same rows as a real SIGKILL.
+
+# %%
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+
+import labkit
+from labkit import Lab, refund
+from labkit.effects.policies import POLICIES
+from labkit.model import CAPABILITIES
+
+pd.options.display.max_colwidth = 100
+
+
+# %%
+def paid(lab):
+    """Return how often the provider has really executed the refund."""
+    return list(lab.provider(refund).query("kind == 'effect'").operation).count("refund")
+
+
+def after_crash(policy, provider, window):
+    """Kill a refund in a crash window, let the next process go on; return what became of the refund."""
+    with Lab(":memory:", policy=policy, provider=provider) as lab:
+        lab.kill(refund, case=17, at=window, effect="execute_refund", real=False)
+        run = lab.resume("refund-17", approve=True)
+        return "stopped" if "execute_refund" in run.run.reason else f"paid {paid(lab)}x"
+
+
+# %%
+ends = {provider: [after_crash(policy, provider, "W3") for policy in POLICIES] for provider in CAPABILITIES}
+w3 = pd.DataFrame(ends, index=list(POLICIES))
+twice = (w3 == "paid 2x").to_numpy().sum()
+print(f"Paid twice in {twice} of 12 pairs. You said {prediction}.")
+assert twice == 5
+w3
+
+# %% [markdown]
+# Read it row by row.
+#
+# - `bare` is paid twice everywhere. There is no key, so nobody can recognise anything.
+# - `keyed` is safe with exactly one kind of provider. **A key helps only where somebody looks at it.**
+# - `ledger` and `outbox` are paid twice nowhere. Where the provider can do nothing, they *stop*.
+#
+# And no policy turns the last column into "paid once". That is not a gap in the lab. Nobody can.
+
+# %% [markdown]
+# ## 2 · All windows: draw the picture yourself
+#
+# The README of this project shows a picture of all windows. Do not believe it. `matrix` crashes the refund at *every*
+# tap, with every engine, policy and provider, and recovers each time.
+
+# %%
+from labkit.matrix import matrix
+
+report = matrix(refund, crashes=1)
+cells = pd.DataFrame([msgspec.structs.asdict(cell) for cell in report.cells])
+cells["word"] = "once"
+cells.loc[cells["ambiguous"] > 0, "word"] = "maybe"
+cells.loc[cells["duplicated"] > 0, "word"] = "twice"
+print(f"{report.schedules:,} crashes; theory and observation disagree in {report.unexpected}")
+assert report.unexpected == 0
+
+# %% [markdown]
+# Does the engine matter? Ask the table: is there any policy, provider and window where the three engines differ?
+
+# %%
+by_engine = cells.groupby(["policy", "provider", "window"]).word.nunique()
+assert by_engine.max() == 1
+print(f"{len(by_engine)} places, and the engines agree in all of them")
+
+# %% [markdown]
+# They agree. An engine decides how much *progress* survives. What happens *outside* is up to policy and provider. So
+# one engine is enough for the picture:
+
+# %%
+WINDOWS = ["W1", "W2", "W3", "W4", "W5"]
+mine = cells[cells.engine == "hybrid"].pivot(index=["policy", "provider"], columns="window", values="word")
+mine = mine.loc[[(policy, provider) for policy in POLICIES for provider in CAPABILITIES], WINDOWS]
+mine
+
+# %% [markdown]
+# And here is the picture of the README. Is it the same? The cell below reads it box by box.
+#
+# ![What one crash does to a refund, by window, policy and provider](images/windows.svg)
+
+# %%
+picture = Path(labkit.__file__).parents[1] / "notebooks" / "images" / "windows.svg"
+boxes = re.findall(r'<rect class="(once|twice|maybe)"', picture.read_text("utf-8"))
+assert boxes == mine.to_numpy().ravel().tolist()
+assert mine.loc["ledger"].equals(mine.loc["outbox"])
+print(f"all {len(boxes)} boxes are as measured here: {pd.Series(boxes).value_counts().to_dict()}")
+
+# %% [markdown]
+# Look at W2 in the rows `ledger / neither` and `outbox / neither`: *maybe*, although nothing was executed. The ledger
+# says `executing`, in W2 as in W3, and the provider cannot tell which it was. **The price of never paying twice is to
+# stop sometimes for nothing.**
+
+# %% [markdown]
+# ## 3 · What each rung costs
+#
+# Nothing is free. Count the commits of one refund that nobody disturbs:
+
+# %%
+from labkit.scenario import Scenario
+from labkit.sim.lives import NOT_STORED, Simulation, first_life
+
+
+def commits(engine, policy):
+    """Return how many transactions one undisturbed refund commits."""
+    scenario = Scenario(workflow=refund, inputs={"case": 17}, engine=engine, policy=policy)
+    life = first_life(Simulation(scenario))
+    return sum(tap.phase == "after" and tap.operation not in NOT_STORED for tap in life.taps)
+
+
+# %%
+counted = {engine: [commits(engine, policy) for policy in POLICIES] for engine in ("snapshot", "hybrid")}
+counted = pd.DataFrame(counted, index=list(POLICIES))
+assert (counted.loc["ledger"] - counted.loc["bare"]).to_dict() == {"snapshot": 9, "hybrid": 6}
+counted
+
+# %% [markdown]
+# Three effects: on the snapshot engine the ledger costs three commits each (intent, attempt, confirm). On a hybrid
+# engine it costs two: the confirmation is the same commit that records the result.
+#
+# A key costs nothing at all. If you do only one thing after this course, send a key.
+#
+# The outbox has another price. When the step runs, the effect has not happened yet, so the step cannot know the
+# receipt:
+
+# %%
+receipts = {}
+for policy in ("ledger", "outbox"):
+    with Lab(":memory:", policy=policy) as lab:
+        receipts[policy] = lab.start(refund, case=17, approve=True).state.refund_receipt
+assert receipts["ledger"] == "payments-1" and receipts["outbox"].endswith("execute_refund")
+receipts
+
+# %% [markdown]
+# With `outbox` the state holds the effect key instead. Whoever needs the receipt looks it up in the ledger later.
+
+# %% [markdown]
+# ## 4 · The recovery decision
+#
+# A new process finds an entry in the ledger. What may it do? One pure function says it, without calling anybody:
+# [`labkit/effects/decision.py`](../labkit/effects/decision.py). First write down what *you* would do in each of these
+# seven cases. Then run.
+
+# %%
+from msgspec.structs import replace
+
+from labkit.effects.decision import EFFECT_STATUSES, Checkpoint, decide
+
+left_behind = Checkpoint(
+    status="running",
+    effect_status="planned",
+    effect_key="acme/refund/refund-17/4.execute_refund",
+    attempts=1,
+    max_attempts=3,
+    schema_version=1,
+    workflow_release="1.0.0",
+    durability_mode="sync",
+)
+
+# %%
+changes = {
+    "as it is": {},
+    "no key": {"effect_key": ""},
+    "attempts spent": {"attempts": 3},
+    "run closed": {"status": "completed"},
+}
+decided = {
+    name: [decide(replace(left_behind, effect_status=status, **change)) for status in EFFECT_STATUSES]
+    for name, change in changes.items()
+}
+pd.DataFrame(decided, index=EFFECT_STATUSES)
+
+# %%
+assert decide(left_behind) == "execute"
+assert decide(replace(left_behind, effect_status="executing")) == "reconcile"
+assert decide(replace(left_behind, effect_status="confirmed")) == "advance"
+assert decide(replace(left_behind, effect_status="ambiguous", effect_key="")) == "stop"
+
+# %% [markdown]
+# `executing` and `ambiguous` are decided alike. A dead process cannot tell us whether it was about to call or had
+# already called.
+#
+# `reconcile` does not say how. That depends on the provider: ask again with the same key, look the key up, or wait for
+# a person ([`reconcile.py`](../labkit/effects/reconcile.py)). Here is the same crash with all three:
+
+# %%
+ends = {}
+for provider in CAPABILITIES:
+    lab = Lab(":memory:", policy="ledger", provider=provider)
+    lab.kill(refund, case=17, at="W3", real=False)
+    lab.resume("refund-17", approve=True)
+    ends[provider] = lab.effects("refund-17").iloc[0][["status", "attempts", "receipt_id"]]
+    if provider == "lookup":
+        looked_up = lab.timeline("refund-17")
+pd.DataFrame(ends)
+
+# %% [markdown]
+# *dedup* needed a second attempt, *lookup* only a question. Follow that question: in the second process there is a
+# `lookup`, and no call of `refund`.
+
+# %%
+looked_up
+
+# %% [markdown]
+# And evidence that cannot be trusted is no evidence. `decide` refuses to guess:
+
+# %%
+from labkit.errors import InvalidInput
+
+for broken in ({"effect_status": "probably"}, {"workflow_release": " "}, {"max_attempts": 0}):
+    try:
+        decide(replace(left_behind, **broken))
+        raise AssertionError("this should have been refused")
+    except InvalidInput as error:
+        print(error.what)
+
+# %% [markdown]
+# ## 5 · Two kinds of error
+#
+# A process need not die to lose an answer. A call can fail, in two ways that must not be mixed up:
+#
+# - *definite*: the provider said no, and nothing happened. Wrong credentials, a bad request, a rule against it.
+# - *indefinite*: no clear answer. A timeout, a broken connection, an error 500. It may have happened.
+#
+# A lab can be told to let the provider misbehave. Three faults at the first refund, each with `bare` and with `ledger`:
+
+# %%
+from labkit.errors import EffectUnknown
+from labkit.provider.faults import Fault
+
+
+def with_fault(what, policy):
+    """Let the first refund fail in one way, then resume; return the status, and how often it was paid."""
+    with Lab(":memory:", policy=policy, faults=[Fault("payments", "refund", 1, what)]) as lab:
+        with suppress(EffectUnknown):  # `bare` has nowhere to note a doubt: the process ends with it
+            lab.start(refund, case=17, approve=True)
+        return f"{lab.resume('refund-17', approve=True).status}, paid {paid(lab)}x"
+
+
+# %%
+faults = ("refuse", "fail_before", "fail_after")
+errors = {policy: [with_fault(what, policy) for what in faults] for policy in ("bare", "ledger")}
+errors = pd.DataFrame(errors, index=faults)
+assert errors.loc["fail_after"].tolist() == ["completed, paid 2x", "completed, paid 1x"]
+assert errors.loc["refuse"].tolist() == ["failed, paid 0x", "failed, paid 0x"]
+errors
+
+# %% [markdown]
+# `fail_before` and `fail_after` look the same to the caller: the same error, the same words. Only the provider knows
+# that in the second case the money has moved. So a retry loop around `bare` pays twice.
+#
+# A refusal is never tried again, however often the run is resumed. The provider's ledger shows it:
+
+# %%
+with Lab(":memory:", faults=[Fault("payments", "refund", 1, "refuse", "policy_refused")]) as lab:
+    run = lab.start(refund, case=17, approve=True)
+    for _ in range(3):
+        run = lab.resume(run)
+    orders = lab.provider(refund).query("kind != 'activity'")
+assert list(orders.kind) == ["refused"] and run.status == "failed"
+run
+
+# %% [markdown]
+# The same request would get the same answer. What has to change is the request, or somebody's mind.
+
+# %% [markdown]
+# ## 6 · A person decides
+#
+# The provider can do nothing, the process died, the run waits. You are the person, and you have three answers. Try
+# each of them twice: after a crash in W2, where nothing has happened outside, and after one in W3, where the money has
+# moved. From inside, the two runs look the same.
+
+
+# %%
+def resolved(window, verdict):
+    """Leave the refund ambiguous, give a person's verdict, go on; return what the world and the run say."""
+    with Lab(":memory:", policy="ledger", provider="neither") as lab:
+        lab.kill(refund, case=17, at=window, effect="execute_refund", real=False)
+        lab.resume("refund-17", approve=True)
+        receipt = "found in the bank's list" if verdict == "confirmed" else ""
+        lab.resolve(lab.effects("refund-17").effect_key[0], verdict, receipt)
+        return f"{lab.resume('refund-17', approve=True).status}, paid {paid(lab)}x"
+
+
+# %%
+answers = ("confirmed", "not-done", "rejected")
+persons = {window: [resolved(window, verdict) for verdict in answers] for window in ("W2", "W3")}
+persons = pd.DataFrame(persons, index=answers)
+persons
+
+# %% [markdown]
+# **Look at the two wrong answers.** In W2 nothing had happened, and `confirmed` leaves the customer without money in a
+# run that is *completed*. In W3 it had happened, and `not-done` pays twice. (`rejected` gives up: the run is *failed*,
+# whatever had happened.)
+#
+# The ledger believes the person. So a person needs evidence: who looked, where, when. And one more thing: *time*. A
+# call that is still on its way arrives after you have looked.
+
+# %%
+assert persons.loc["confirmed", "W2"] == "completed, paid 0x"
+assert persons.loc["not-done", "W3"] == "completed, paid 2x"
+assert persons.loc["not-done", "W2"] == persons.loc["confirmed", "W3"] == "completed, paid 1x"
+
+# %% [markdown]
+# ### Undo
+#
+# Sometimes an effect should not have happened. It cannot be deleted. It can be *compensated*: by another effect.
+
+# %%
+lab = Lab(":memory:", policy="ledger")
+run = lab.start(refund, case=17, approve=True)
+[refund_key] = lab.effects(run).query("step == 'execute_refund'").effect_key
+lab.compensate(refund_key)
+outside = lab.provider(refund).query("target == 'payments'")
+assert list(outside.kind) == ["effect", "compensation"]
+outside[["kind", "operation", "request", "receipt_id"]]
+
+# %% [markdown]
+# Two lines, not zero. The customer saw the money come and go, and has had a mail about it. A compensation is a new
+# effect, with all five windows of its own.
+
+# %% [markdown]
+# ## 7 · Crash it: a careful policy, and yet
+#
+# A team has read all this. Their policy is `ledger`, the provider recognises keys, and each answer of the model is
+# used at once, where it is needed. One step:
+
+# %%
+from labkit.model import State, Target, Workflow
+
+
+class Claim(State):
+    """What the claim workflow knows."""
+
+    amount: int = 0
+    receipt: str = ""
+
+
+bank = {"payments": Target(capability="dedup")}
+claim = Workflow("claim", version="1", state=Claim, begin=Claim, targets=bank)
+
+
+# %%
+def ask_model(call) -> int:
+    """A model that is asked how much to pay back. Asked a second time, it is a little more generous."""
+    return 45 if call.drift and call.number > 1 else 40
+
+
+@claim.step
+def settle(ctx, state):
+    state.receipt = ctx.effect("payments", "refund", {"amount": ctx.activity(ask_model)}).id
+
+
+# %% [markdown]
+# Kill it in W3 on the snapshot engine, with a model that answers differently when it is asked again. Predict: paid
+# once, paid twice, or something else?
+
+# %%
+from labkit.errors import LabError
+
+
+def carry_on(engine, policy, provider="dedup"):
+    """Kill the claim in W3, let the next process try; return how it ended, and the amounts paid."""
+    names = {"engine": engine, "policy": policy, "provider": provider}
+    with Lab(":memory:", **names, drift=True) as lab:
+        killed = lab.kill(claim, at="W3", real=False)
+        try:
+            end = lab.resume(killed.run_id).status
+        except LabError as error:
+            end = error.what
+        amounts = [entry["amount"] for entry in lab.provider(claim).query("kind == 'effect'").request]
+        return {**names, "paid": amounts, "end": end}
+
+
+# %%
+tried = ["snapshot ledger", "snapshot keyed", "snapshot keyed neither", "event-sourced ledger"]
+results = pd.DataFrame([carry_on(*names.split()) for names in tried])
+assert results.paid.tolist() == [[40], [40], [40, 45], [40]]
+assert results.end.iloc[-1] == "completed" and results.end.iloc[1] == "failed"
+results
+
+# %% [markdown]
+# **Explain each line before you read on.**
+#
+# ## Why
+#
+# The effect key says *which* effect it is, not *what* was asked for. After the crash the step began again at its top,
+# and the model said 45. So the same key came with another request.
+#
+# 1. `ledger`: the intent holds a hash of the request. The new one does not fit, and nothing is sent. The money is
+#    right, and the run is stuck until somebody looks.
+# 2. `keyed`, *dedup*: the provider notices that the key comes with another amount and refuses. The run is *failed*. The
+#    customer has 40.
+# 3. `keyed`, *neither*: paid twice, and not even the same amount.
+# 4. `event-sourced`: the answer 40 was in the journal before the call. Nothing is wrong.
+#
+# The cure is not in the policy. **Decide in one step, act in the next.** What was decided must be durable before
+# anybody acts on it. That is why the refund workflow has a step `draft_decision` and a step `execute_refund`. Here too:
+
+# %%
+fixed = Workflow("claim", version="2", state=Claim, begin=Claim, targets=bank)
+
+
+@fixed.step
+def propose(ctx, state):
+    state.amount = ctx.activity(ask_model)
+    return pay
+
+
+@fixed.step
+def pay(ctx, state):
+    state.receipt = ctx.effect("payments", "refund", {"amount": state.amount}).id
+
+
+# %%
+claim = fixed
+results = pd.DataFrame([carry_on("snapshot", "ledger"), carry_on("snapshot", "keyed")])
+assert results.paid.tolist() == [[40], [40]] and set(results.end) == {"completed"}
+results
+
+# %% [markdown]
+# ## Check yourself
+#
+# Answer aloud, then open.
+#
+# <details><summary><b>1.</b> Your mail provider takes no key and cannot be asked. Which policy makes it safe?</summary>
+#
+# None. <code>ledger</code> and <code>outbox</code> make it *honest*: never twice, and now and then a person has to
+# look. To be safe you need another provider, or a harmless repeat.
+#
+# </details>
+#
+# <details><summary><b>2.</b> Where does an outbox differ from a ledger after a crash in W3?</summary>
+#
+# Nowhere in your table: the rows are the same. It differs before the crash. The intent is part of the state's own
+# commit, so there is never a state without its intent, or an intent without its state.
+#
+# </details>
+#
+# <details><summary><b>3.</b> Error 500 from a payment provider. Definite or indefinite?</summary>
+#
+# Indefinite, unless its documentation says otherwise. Something broke there, and you do not know whether before or
+# after the money moved.
+#
+# </details>
+#
+# <details><summary><b>4.</b> Why does the decision treat <code>planned</code> without a key as <i>stop</i>?</summary>
+#
+# Without a key the attempt cannot be recognised later, by anybody. To execute it would make an effect that no later
+# process could reconcile.
+#
+# </details>
+#
+# <details><summary><b>5.</b> A provider dedups, and forgets keys after 24 hours. Your run waited for a person for three
+# days. What now?</summary>
+#
+# It is a *neither* by now, for this effect. To send the key again is like sending a new order. Look first.
+#
+# </details>
+
+# %% [markdown]
+# ## What real stacks do
+#
+# - **Stripe** recognises an `Idempotency-Key`, and refuses one that comes back with other parameters
+#   ([docs.stripe.com, *Idempotent requests*](https://docs.stripe.com/api/idempotent_requests)). It sorts errors into
+#   content, network and server errors, and says for each what a repeat may do
+#   ([*Advanced error handling*](https://docs.stripe.com/error-low-level)).
+# - **Temporal** tries every failed activity again by default; a permanent failure has to be marked as such
+#   ([docs.temporal.io, *Non-Retryable Errors*](https://docs.temporal.io/design-patterns/non-retryable-errors)).
+# - **Restate** does the same with its `TerminalError`
+#   ([docs.restate.dev, *Error Handling*](https://docs.restate.dev/develop/ts/error-handling)), and shows
+#   compensation as code ([*Sagas*](https://docs.restate.dev/guides/sagas/)).
+# - **LangGraph** asks you to wrap side effects in tasks and to make them idempotent
+#   ([docs.langchain.com, *Durable execution*](https://docs.langchain.com/oss/python/langgraph/durable-execution)).
+#
+# Keys, retries and compensation are everywhere. The row that says *nobody knows* is yours to write.
+
+# %% [markdown]
+# ## Where the idea comes from
+#
+# - Effects that are undone by other effects: H. Garcia-Molina and K. Salem, *Sagas*, SIGMOD 1987.
+# - The intent beside the state, delivered afterwards: C. Richardson, *Transactional outbox*,
+#   [microservices.io](https://microservices.io/patterns/data/transactional-outbox.html).
+# - Which operations can be undone, and why some real actions cannot: J. Gray, *The Transaction Concept: Virtues and
+#   Limitations*, VLDB 1981.
+# - Why repeats must be recognised at the end that acts: P. Helland, *Idempotence Is Not a Medical Condition*, ACM Queue
+#   10(4), 2012.
+#
+# **Next:** write down, for each tool that your own agent calls, which of the three columns it belongs to. Notebook 08
+# needs that list.
