@@ -50,6 +50,13 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("anywhere", "DUPLICATE</b> executed 3 times", 1),  # the crash that breaks it
         ("last cell", "payments-3", 1),
     ],
+    "03_snapshots": [
+        ("anywhere", f"ended with status {KILLED}", 1),
+        ("anywhere", "Our books: 0.07. The invoice: 0.09.", 1),
+        ("anywhere", "data.notes['callback']", 1),  # refused, with its path
+        ("anywhere", "is confirmed with request", 1),  # the fork that would pay another amount
+        ("anywhere", "DUPLICATE</b> executed 2 times", 1),  # the crash that breaks it, on one engine of two
+    ],
 }
 
 # Loaded by every Python that a notebook starts: whoever talks to another machine fails.
