@@ -25,7 +25,7 @@ from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
 from labkit.model import CAPABILITIES, Workflow
 from labkit.scenario import PROVIDERS
-from labkit.sim import Report, explore
+from labkit.sim import Report, bound, explore
 from labkit.sim.counterexample import Counterexample
 
 Combination = tuple[str, str, str]
@@ -134,7 +134,7 @@ def _explore_by_name(name: str, combination: Combination, crashes: int, inputs: 
 def render(report: MatrixReport) -> Table:
     """The table for a terminal, one line a combination."""
     title = (
-        f"{report.workflow}: all {report.schedules:,} schedules of at most {report.crashes} crashes, "
+        f"{report.workflow}: all {report.schedules:,} schedules of {bound(report.crashes)}, "
         f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
     return cell_table(report.cells, title, "schedules")

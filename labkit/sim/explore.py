@@ -62,8 +62,13 @@ class Report(msgspec.Struct, kw_only=True):
         broken = ", ".join(f"{name} ({count}x)" for name, count in self.violations.items()) or "no invariant broken"
         return (
             f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {broken}; "
-            f"all {self.schedules:,} schedules of at most {self.crashes} crashes in {self.seconds:.1f} s"
+            f"all {self.schedules:,} schedules of {bound(self.crashes)} in {self.seconds:.1f} s"
         )
+
+
+def bound(crashes: int) -> str:
+    """How far was looked: `one crash`, `one or two crashes`, `one to three crashes`."""
+    return ("one crash", "one or two crashes", "one to three crashes")[crashes - 1]
 
 
 class Branch(NamedTuple):
