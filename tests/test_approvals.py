@@ -8,7 +8,7 @@ from workflows import Rig, chain, taps_of, workflow
 from labkit.cases.refund import refund
 from labkit.coordination import approvals
 from labkit.errors import InvalidInput, InvalidState
-from labkit.model import Decision
+from labkit.model import ActivityCall, Decision
 
 ASK = [["think"], ["think", "ask", "bank.pay"], ["think"]]
 
@@ -155,6 +155,29 @@ def test_a_decision_with_a_secret_or_an_object_is_not_stored():
         with pytest.raises(InvalidState, match="decision of approval"):
             decide(rig, question.request_id, "edited", **changes)
         assert asked(rig) == [question]
+
+
+def drifting(call: ActivityCall) -> str:
+    """A model that asks for more when it is asked again."""
+    return "49.90" if call.number == 1 else "9999.00"
+
+
+def test_a_decision_is_about_its_question_and_no_other(engine):
+    def ask(ctx, state):
+        state.extra = ctx.activity(drifting)
+        ctx.approval("boss", f"pay {state.extra}?")
+        ctx.effect("bank", "pay", {"amount": state.extra})
+
+    rig = Rig(workflow(ask), engine)
+    assert waiting(rig).question == "pay 49.90?"
+    decide(rig, "r.0.ask", "approved")
+    if engine == "snapshot":  # the step runs again from its top, and the model answers differently
+        with pytest.raises(InvalidInput, match=r"asks boss 'pay 49.90\?', now the step asks boss 'pay 9999.00\?'"):
+            rig.process().resume("r")
+        assert rig.outside("effect") == 0 and asked(rig)[0].used == 0
+    else:
+        rig.process().resume("r")
+        assert [entry.request for entry in rig.twin.entries() if entry.kind == "effect"] == [{"amount": "49.90"}]
 
 
 def refunding(engine: str) -> Rig:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from workflows import Rig, broken, taps_of, think, workflow
 
+from labkit.coordination import approvals
 from labkit.errors import ActivityFailed, EffectRejected, EffectUnknown
 from labkit.model import ActivityCall
 from labkit.provider.faults import Fault
@@ -132,3 +133,57 @@ def test_an_error_that_shows_a_secret_is_not_passed_on(engine):
     rig = Rig(workflow(ask), engine)
     assert rig.drive().data.log == ["activity ask/leaking failed: ValueError: (withheld, it looks like a secret)"]
     assert b"sk-a1" not in rig.store.image()
+
+
+def recovering(call: ActivityCall) -> str:
+    """A model that is down when it is asked first."""
+    if call.number == 1:
+        raise ConnectionError("down")
+    return "9999.00"
+
+
+@pytest.mark.parametrize("policy", ["keyed", "ledger", "outbox"])
+@pytest.mark.parametrize("engine", ["event-sourced", "hybrid"])
+def test_a_failure_is_durable_before_anything_is_done_or_asked_because_of_it(engine, policy):
+    def fall_back(ctx, state):
+        try:
+            state.extra = ctx.activity(recovering)
+        except ActivityFailed:
+            state.extra = "10.00"
+        state.log.append(ctx.effect("bank", "pay", {"amount": state.extra}).id)
+        return ask
+
+    def ask(ctx, state):
+        try:
+            state.extra = ctx.activity(recovering)
+        except ActivityFailed:
+            state.extra = "20.00"
+        state.log.append(ctx.approval("boss", f"pay {state.extra}?").verdict)
+
+    def falling_back() -> Rig:
+        return Rig(workflow(fall_back, ask), engine, policy)
+
+    for at in taps_of(falling_back):
+        rig = falling_back()
+        rig.crash(at)
+        out = [entry.request for entry in rig.twin.entries() if entry.kind == "effect"]
+        run = rig.drive()
+        assert run.status == "completed", at
+        done = [entry.request for entry in rig.twin.entries() if entry.kind == "effect"]
+        assert done == (out or done[:1]), at
+        assert [asked.question for asked in approvals.of_run(rig.store, "r")] == [f"pay {run.data.extra}?"], at
+
+
+def test_an_activity_cannot_change_the_state_behind_the_journals_back(engine):
+    def meddling(call: ActivityCall, log: list[str]) -> int:
+        log.append("changed by the activity")
+        return len(log)
+
+    def ask(ctx, state):
+        state.extra = ctx.activity(meddling, state.log)
+        return third
+
+    rig = Rig(workflow(ask, third), engine)
+    run = rig.drive()
+    assert (run.data.log, run.data.extra) == (["approved"], 1)
+    assert rig.process().read("r").data == run.data
