@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -66,9 +67,8 @@ class LiveContext:
         """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
         name = function.__name__
         if name == "<lambda>":
-            raise InvalidInput(
-                f"step {self.step}: an activity needs a name", next="write a function instead of a lambda"
-            )
+            what = f"step {self.step}: an activity needs a name"
+            raise InvalidInput(what, next="write a function instead of a lambda")
         self._spend(name, cost)
         self._activities += 1
         subject = self._subject(self._activities, name)
@@ -77,7 +77,7 @@ class LiveContext:
             call = self.parts.world.note_activity(subject, name)
             self._inside = name
             try:
-                return function(call, *args)
+                return function(call, *deepcopy(args))  # what it changes would be unknown to a replay
             except EffectRejected:
                 raise
             except Exception as error:
@@ -108,6 +108,7 @@ class LiveContext:
                 label=f"{self.step}/call",
                 key=key,
             )
+            self._keep_staged()
             with self._keeping_failure(name):
                 receipt = self.parts.policy.perform(self._fx(self.step, order, self._recorder(name)))
         if receipt.status == "planned":
@@ -124,8 +125,9 @@ class LiveContext:
         self.run.approval = ApprovalRef(request_id=request_id, required_role=role)
 
         def perform() -> Decision:
+            self._keep_staged()
             found = approvals.find(self.parts.store, request_id)
-            answer = found.answer() if found else None
+            answer = found.answer_to(role, question) if found else None
             if answer is None:
                 reason = f"{role} decides: {question}"
                 ask = (self.run, request_id, self.step, role, question)
@@ -202,6 +204,12 @@ class LiveContext:
             raise read_back(_failures, event.payload, what).raised()
         return read_back(decoder, event.payload, what)
 
+    def _keep_staged(self) -> None:
+        """Make a failure that led here durable, before anything is done or asked because of it."""
+        if self.staged and self.parts.engine.journals:
+            with self.parts.store.transaction(f"{self.step}/record") as tx:
+                self.flush(tx)
+
     @contextmanager
     def _keeping_failure(self, name: str) -> Iterator[None]:
         """Stage a failure: it becomes durable with the step's next write, or is forgotten if the step fails as well."""
@@ -231,9 +239,8 @@ class LiveContext:
     def _spend(self, name: str, cost: float) -> None:
         left = self.run.budgets.cost_remaining
         if not 0 <= cost < math.inf:
-            raise InvalidInput(
-                f"activity {self.step}/{name} costs {cost}: expected 0 or more", safe="nothing was called"
-            )
+            what = f"activity {self.step}/{name} costs {cost}: expected 0 or more"
+            raise InvalidInput(what, safe="nothing was called")
         if cost > left:
             raise EffectRejected("budget_spent", f"activity {self.step}/{name} costs {cost}, {left} is left")
         self.run.budgets.cost_remaining = round(left - cost, 6)

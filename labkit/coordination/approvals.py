@@ -35,6 +35,17 @@ class Approval(msgspec.Struct, kw_only=True):
     decision: bytes
     used: int
 
+    def answer_to(self, role: str, question: str) -> Decision | None:
+        """The decision about this very question; raise InvalidInput when another one was asked under this id."""
+        if (self.role, self.question) != (role, question):
+            raise InvalidInput(
+                f"approval {self.request_id} asks {self.role} {self.question[:200]!r}, "
+                f"now the step asks {role} {question[:200]!r}",
+                safe="the decision about the old question is not used; nothing was done",
+                next="keep what is asked about in the state of an earlier step, or cancel the run",
+            )
+        return self.answer()
+
     def answer(self) -> Decision | None:
         """The person's decision, or None while there is none."""
         if not self.decision:
