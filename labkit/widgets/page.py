@@ -1,0 +1,55 @@
+"""The timeline outside a notebook: one HTML page with the same code and a small stand-in for the model, and one SVG."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from labkit.timeline import Timeline
+
+HERE = Path(__file__).parent
+PARTS = ("layout.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
+ESM = "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
+CSS = (HERE / "timeline.css").read_text("utf-8")
+SHELL = (HERE / "page.html").read_text("utf-8")
+GAP = 16  # pixels between two runs
+
+
+def key(policy: str, provider: str, drift: bool) -> str:
+    """The name of a scene in a page."""
+    return f"{policy}|{provider}|{json.dumps(drift)}"
+
+
+def standalone(title: str, state: dict[str, Any], scenes: dict[str, Any]) -> str:
+    """One page that holds the code, the style, the state of the model and every scene by its `key`."""
+    holds = {"state": {"alone": {}, "second": {}, "killed": {}, "progress": "", **state}, "scenes": scenes}
+    data = json.dumps(holds, separators=(",", ":"))
+    parts = {"title": escape(title), "css": CSS, "esm": script(ESM), "data": script(data)}
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], SHELL)
+
+
+def script(text: str) -> str:
+    """Text that may stand inside a script element: nothing in it can end the element."""
+    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def stacked(timelines: list[Timeline]) -> str:
+    """The pictures of several runs below each other, each with its title, as one SVG text."""
+    parts, width, top = [], 0.0, 0.0
+    for timeline in timelines:
+        picture = timeline.svg()
+        found = re.search(r'viewBox="0 0 (\S+) (\S+)"', picture)
+        assert found, "a picture has a size"
+        wide, high = map(float, found.groups())
+        look = 'style="font:600 13px system-ui;fill:currentColor"'
+        head = f'<text x="0" y="{top + 14:.0f}" {look}>{escape(timeline.title)}</text>'
+        inner = picture.replace("<svg ", f'<svg y="{top + 22:.0f}" width="{wide:.0f}" height="{high:.0f}" ', 1)
+        parts += [head, inner]
+        width, top = max(width, wide), top + 22 + high + GAP
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {top:.0f}" role="img" '
+        f'style="width:100%;max-width:{width:.0f}px;height:auto">{"".join(parts)}</svg>'
+    )

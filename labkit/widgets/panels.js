@@ -1,0 +1,119 @@
+// What stands around the picture: knobs and buttons, the table that says the same in words, the ledgers.
+
+const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", fine: "OK" };
+const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", fine: "✓" };
+const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
+const PROVIDERS = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
+const button = (name, text, title, more = "") =>
+  `<button type="button" data-do="${name}" title="${esc(title)}" aria-label="${esc(title)}" ${more}>${text}</button>`;
+
+/** The widget's frame, filled once; `id` keeps the ids of two widgets on one page apart. */
+function frame(id, title, choices, engines) {
+  const option = (value, text) => `<option value="${esc(value)}">${esc(text)}</option>`;
+  const knob = (name, text, options) =>
+    `<label>${text} <select data-knob="${name}">${options.join("")}</select></label>`;
+  const check = (name, text) => `<label class="ct-check"><input type="checkbox" data-knob="${name}"> ${text}</label>`;
+  return `
+  <div class="ct-head"><b class="ct-title">${esc(title)}</b>
+    ${knob("engine", "engine", [option("", "all"), ...engines.map((name) => option(name, name))])}
+    ${knob("policy", "policy", choices.policy.map((name) => option(name, name)))}
+    ${knob("provider", "provider", choices.provider.map((name) => option(name, PROVIDERS[name] || name)))}
+    ${check("drift", "model drifts")} ${check("second", "second crash")}</div>
+  <div class="ct-bar">
+    <span class="ct-buttons">${button("home", "|◀", "first tap")}${button("back", "◀", "one tap back")}
+    ${button("play", "▶ play", "play", 'class="ct-wide"')}${button("step", "▶", "one tap on")}${button("end", "▶|", "last tap")}</span>
+    <span class="ct-buttons">${button("crash", "✗ Crash here", "Crash here, simulated", 'class="ct-main"')}
+    ${button("kill", "Kill a real process", "Kill a real process here, then resume")}
+    ${button("clear", "Clear", "Take the crash back")}</span>
+    <span class="ct-buttons">${button("out", "−", "zoom out")}${button("fit", "fit", "fit the whole run")}${button("in", "+", "zoom in")}
+    <input type="range" data-pan min="0" max="1000" value="0" aria-label="pan along the run"></span>
+  </div>
+  <p class="ct-summary" role="status" aria-live="polite" id="${id}-summary"></p>
+  <div class="ct-stage">
+    <div class="ct-ruler"><div class="ct-handle" data-handle="first" role="slider" tabindex="0" aria-label="crash"
+      aria-valuemin="0" aria-describedby="${id}-summary"></div>
+      <div class="ct-handle ct-second" data-handle="second" role="slider" tabindex="0" aria-label="second crash"
+      aria-valuemin="0" hidden></div></div>
+    <div class="ct-picture"></div>
+  </div>
+  <p class="ct-legend" aria-hidden="true"><span>● commit</span><span>■ call sent</span><span>◆ done at the provider</span>
+    <span>◈ done twice</span><span>◇ known key, nothing new</span><span>◎ called again</span><span>faint: does not happen if it crashes here</span></p>
+  <p class="ct-progress" role="status"></p>
+  <div class="ct-record" role="region" aria-label="record of the chosen event" hidden></div>
+  <div class="ct-scroll" role="region" tabindex="0" aria-label="what follows the crash"><table class="ct-table">
+    <caption></caption><thead><tr><th scope="col">engine</th><th scope="col">dies at</th><th scope="col">window</th>
+    <th scope="col">the next process</th><th scope="col">what stands out</th><th scope="col">verdict</th></tr></thead><tbody></tbody></table></div>
+  <div class="ct-cards"></div>`;
+}
+
+/** The rows of the table: one an engine. */
+function tableRows(shown) {
+  return shown
+    .map(({ engine, tap, outcome }) => {
+      const next = outcome ? `${outcome.status.replaceAll("_", " ")}${outcome.error ? `: ${outcome.error}` : ""}` : "";
+      const cells = [`<code>${esc(tap.tap)}</code>`, `<b>${tap.window}</b> ${MEANING[tap.window]}`, esc(next)];
+      cells.push(outcome ? findings(outcome) : "", outcome ? verdict(outcome) : "");
+      return `<tr><th scope="row">${esc(engine)}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+    })
+    .join("");
+}
+
+const badge = ({ verdict }) => `<span class="ct-verdict ct-${verdict}">${VERDICTS[verdict]}</span>`;
+
+function verdict(outcome) {
+  const broken = [...new Set(outcome.broken.map(([name]) => name))].map(esc).join(", ");
+  return badge(outcome) + (broken ? ` broken: ${broken}` : "");
+}
+
+function findings(outcome) {
+  const lost = outcome.lost.map((step) => ["lost", `${step}: completed, and never executed`]);
+  const ambiguous = outcome.findings.some(([mark]) => mark === "ambiguous");
+  const told = outcome.findings.filter(([mark]) => !(mark === "fine" && lost.length) && !(mark === "waiting" && ambiguous));
+  return [...told, ...lost]
+    .map(([mark, text]) => `<div><span class="ct-mark ct-${mark}">${SIGNS[mark]} ${MARKS[mark]}</span> ${esc(text)}</div>`)
+    .join("");
+}
+
+/** What the engine believes, and beside it what the provider did. */
+function card({ engine, outcome }) {
+  const believed = outcome.effects.map(
+    (row) => `<li class="ct-line-${row.status}"><code>${esc(row.step)}</code> ${esc(row.operation)} at ${esc(row.target)}:
+      <b>${esc(row.status)}</b> ${esc(row.receipt_id)}${row.last_error ? `<br><small>${esc(row.last_error)}</small>` : ""}</li>`,
+  );
+  const happened = outcome.outside.map((row) => {
+    const mark = row.mark ? ` <span class="ct-mark ct-${row.mark}">${SIGNS[row.mark]} ${MARKS[row.mark]}</span>` : "";
+    return `<li${row.kind === "activity" ? ' class="ct-quiet"' : ""}>${row.kind === "activity" ? "call " : ""}${esc(row.text)}${mark}</li>`;
+  });
+  const real = (outcome.ended || []).map(([pid, status]) => `process ${pid} ended with ${status}`).join(", ");
+  return `<section class="ct-card" aria-label="${esc(engine)}"><h4>${esc(engine)} ${badge(outcome)}</h4>
+    ${real ? `<p class="ct-real">really killed: ${esc(real)}</p>` : ""}
+    <div class="ct-two"><div><h5>what the engine believes</h5><p>run: <b>${esc(outcome.status)}</b></p>
+    <ul>${believed.join("") || "<li>no effect ledger with this policy</li>"}</ul></div>
+    <div><h5>what the provider did</h5><ol>${happened.join("")}</ol></div></div></section>`;
+}
+
+/** The record of one event as a list of names and values. */
+function recordOf(op, engine, number, passed) {
+  const rows = [["engine", engine], ["process", number], ["step", op.step], ["operation", op.name]];
+  rows.push(["what happened", passed ? cut(op, passed).text : "nothing: the crash came before"]);
+  rows.push(["taps", op.taps.map((tap, n) => `${tap} (${op.windows[n]})${n < passed ? "" : " not passed"}`).join("\n")]);
+  if (op.ledger) rows.push(["our ledger then", op.ledger]);
+  for (const each of op.outside) {
+    const mark = each.mark ? ` ${MARKS[each.mark]}` : "";
+    rows.push([each.kind === "activity" ? "call outside" : "at the provider", `${each.seq}. ${each.text}${mark}`]);
+  }
+  return `<b>${esc(op.step)} ${esc(op.name)}</b> ${button("close", "×", "close the record")}
+    <dl>${rows.map(([name, value]) => `<dt>${name}</dt><dd>${esc(value)}</dd>`).join("")}</dl>`;
+}
+
+/** One sentence for who listens. */
+function sentence(shown, crashed, real) {
+  const [{ tap }] = shown;
+  const words = [`Crash at ${tap.tap}: ${tap.window}, ${MEANING[tap.window]}.`];
+  for (const { engine, outcome } of crashed ? shown : []) {
+    if (!outcome) continue;
+    const marks = outcome.findings.map(([mark]) => MARKS[mark].toLowerCase()).concat(outcome.lost.map(() => "lost"));
+    words.push(`${engine}${real ? ", really killed" : ""}: ${outcome.status.replaceAll("_", " ")}, ${marks.join(" and ")}, ${outcome.verdict}.`);
+  }
+  return words.join(" ");
+}

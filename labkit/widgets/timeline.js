@@ -1,0 +1,160 @@
+// The frame is filled, painted and listened to.
+
+let frames = 0;
+
+/** The processes of one engine, in order: each with its life and the tap at which it dies (null: it does not). */
+function processesOf(each, crashed) {
+  const first = { life: each.life, died: each.at, lost: [] };
+  if (!crashed || !each.outcome) return [first];
+  const between = each.between ? [{ life: each.between, died: each.betweenAt, lost: [] }] : [];
+  return [first, ...between, { life: each.outcome.life, died: null, lost: each.outcome.lost }];
+}
+
+/** What the ledger says of each step when this process is gone. */
+function leave(states, life, died) {
+  for (const op of life.ops) {
+    const { ledger } = cut(op, seen(op, died));
+    if (ledger) states.set(op.group, ledger);
+  }
+}
+
+function drawAll(board, shown, crashed) {
+  const parts = [];
+  let top = 0;
+  for (const each of shown) {
+    const states = new Map();
+    processesOf(each, crashed).forEach(({ life, died, lost }, n) => {
+      const end = died === null ? each.outcome.status : "";
+      const title = n ? `↳ process ${n + 1}` : each.engine;
+      parts.push(`<g transform="translate(0 ${top})">${n ? "" : `<path d="M0 1H${board.wide}" class="ct-split"/>`}`);
+      parts.push(label(0, 17, title, "ct-bold"), label(GUTTER + 2, 17, end, "ct-quiet ct-small"), lanes(board));
+      parts.push(`<g clip-path="url(#${board.id}-clip)" role="group" aria-label="${esc(`${each.engine}, process ${n + 1}`)}">`);
+      parts.push(drawLife(board, each.engine, n + 1, life, died, lost, states, crashed), "</g></g>");
+      leave(states, life, died);
+      top += Y.height;
+    });
+    top += 8;
+  }
+  return `<svg width="${board.wide}" height="${top}" viewBox="0 0 ${board.wide} ${top}" role="group" aria-label="lanes of each process">
+    <defs><clipPath id="${board.id}-clip"><rect x="${GUTTER - 4}" y="0" width="${board.wide}" height="${Y.height}"/></clipPath></defs>
+    ${parts.join("")}</svg>`;
+}
+
+function paint(board) {
+  const { model, find, el } = board;
+  const picture = find(".ct-picture");
+  const wide = Math.max(picture.clientWidth, 260);
+  if (wide !== board.wide || !board.unit) {
+    board.wide = wide;
+    board.fit(FIT_LEAST);
+    board.reveal(board.slot);
+  }
+  const crashed = model.get("crashed");
+  const shown = board.shown();
+  const focused = el.contains(document.activeElement) && document.activeElement.dataset?.event;
+  picture.innerHTML = drawAll(board, shown, crashed);
+  const current = picture.querySelector(`[data-event="${focused || board.picked}"]`) || picture.querySelector("[data-event]");
+  current?.setAttribute("tabindex", "0");
+  if (focused) current?.focus({ preventScroll: true });
+  placeHandle(board, "first", board.slot, board.slots(), shown[0].tap);
+  const seconds = Object.values(board.seconds() || {}).map((each) => each.life);
+  const tap = seconds.length && tapAt(seconds, board.slotSecond);
+  placeHandle(board, "second", tap ? board.slotSecond : null, slotsOf(seconds), tap);
+  fillPanels(board, shown, crashed);
+}
+
+function placeHandle(board, name, slot, slots, tap) {
+  const handle = board.find(`[data-handle=${name}]`);
+  const x = slot === null ? -1 : board.x(board.scene.slots[slot].x);
+  handle.hidden = slot === null || !tap;
+  if (handle.hidden) return;
+  handle.style.left = `${Math.min(Math.max(x, GUTTER - 8), board.wide)}px`;
+  handle.textContent = `${name === "second" ? "2. " : ""}✗ ${tap.window}`;
+  handle.setAttribute("aria-valuemax", slots.length - 1);
+  handle.setAttribute("aria-valuenow", slots.indexOf(slot));
+  handle.setAttribute("aria-valuetext", `${tap.tap}, ${tap.window}, ${MEANING[tap.window]}`);
+}
+
+function fillPanels(board, shown, crashed) {
+  const { find, model } = board;
+  const put = (selector, html) => {
+    const place = find(selector);
+    if (place.innerHTML !== html && place.filled !== html) place.innerHTML = place.filled = html;
+  };
+  put(".ct-summary", esc(sentence(shown, crashed, board.killed())));
+  put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
+  put(".ct-table tbody", tableRows(shown));
+  put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map(card).join("") : "");
+  put(".ct-progress", esc(model.get("progress")));
+  find("[data-do=crash]").setAttribute("aria-pressed", crashed);
+  find("[data-do=clear]").disabled = !crashed;
+  find("[data-pan]").disabled = board.most < 0.01;
+  find("[data-pan]").value = board.most ? (1000 * board.left) / board.most : 0;
+  showRecord(board);
+}
+
+function showRecord(board) {
+  const [engine, number, at] = board.picked.split("/");
+  const each = board.shown().find((found) => found.engine === engine);
+  const process = each && processesOf(each, board.model.get("crashed"))[number - 1];
+  const op = process?.life.ops[at];
+  const place = board.find(".ct-record");
+  place.hidden = !op;
+  if (op) place.innerHTML = recordOf(op, engine, number, seen(op, process.died));
+}
+
+/** The next event in this direction: beside it in its process, or in the process above or below. */
+function walk(board, from, key) {
+  const all = [...board.el.querySelectorAll("[data-event]")];
+  const [engine, number, at] = from.split("/");
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const to = `${engine}/${number}/${Number(at) + (key === "ArrowRight" ? 1 : -1)}`;
+    const each = board.shown().find((found) => found.engine === engine);
+    const op = processesOf(each, board.model.get("crashed"))[number - 1].life.ops[to.split("/")[2]];
+    if (!op) return;
+    board.reveal(board.scene.columns[op.column].slot);
+    board.picked = to;
+  } else {
+    const rows = [...new Set(all.map((event) => event.dataset.event.replace(/\/[^/]*$/, "")))];
+    const row = rows[rows.indexOf(`${engine}/${number}`) + (key === "ArrowDown" ? 1 : -1)];
+    const inRow = all.filter((event) => event.dataset.event.startsWith(`${row}/`));
+    if (!inRow.length) return;
+    const x = all.find((event) => event.dataset.event === from).getBoundingClientRect().x;
+    inRow.sort((a, b) => Math.abs(a.getBoundingClientRect().x - x) - Math.abs(b.getBoundingClientRect().x - x));
+    board.picked = inRow[0].dataset.event;
+  }
+  paint(board);
+  board.find(`[data-event="${board.picked}"]`)?.focus({ preventScroll: true });
+}
+
+/** Fill the element, listen, and paint whenever the model or the size changes. Returns what undoes it. */
+function render({ model, el }) {
+  const board = new Board(model, el);
+  board.id = `ct-${frames++}`;
+  el.classList.add("ct");
+  el.setAttribute("role", "group");
+  el.setAttribute("aria-label", `crash timeline: ${model.get("choices").title}`);
+  el.innerHTML = frame(board.id, model.get("choices").title, model.get("choices"), Object.keys(board.scene.engines));
+  listen(board);
+  const watched = {
+    "change:scene": () => board.take(),
+    "change:at": () => { board.slot = slotOf(board.lives(), model.get("at")) ?? board.slot; },
+    "change:knobs": () => turnKnobs(board),
+  };
+  for (const name of ["crashed", "second", "killed", "progress"]) watched[`change:${name}`] = () => {};
+  for (const [name, change] of Object.entries(watched)) {
+    watched[name] = () => (change(), board.draw());
+    model.on(name, watched[name]);
+  }
+  const sized = new ResizeObserver(() => board.draw());
+  sized.observe(el);
+  turnKnobs(board);
+  board.draw();
+  return () => {
+    sized.disconnect();
+    clearInterval(board.playing);
+    for (const [name, change] of Object.entries(watched)) model.off(name, change);
+  };
+}
+
+export default { render };

@@ -1,0 +1,202 @@
+"""The crash timeline: drag a crash along a run on three engines, let it happen, and see what the next process does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any, Self
+
+import anywidget
+import traitlets as t
+
+from labkit.cases import known_case
+from labkit.effects.policies import POLICIES
+from labkit.engines import ENGINES
+from labkit.errors import InvalidInput, LabError
+from labkit.lab.facade import run_id_of
+from labkit.lab.foresee import choose_tap
+from labkit.model import Workflow
+from labkit.provider.faults import Fault
+from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
+from labkit.sim.counterexample import Counterexample
+from labkit.widgets import page
+from labkit.widgets.killing import kill_for_real
+from labkit.widgets.rehearsal import Death, Rehearsal, Told
+from labkit.widgets.scene import Pool, Scene
+
+SYNC: dict[str, bool] = {"sync": True}
+
+
+class CrashTimeline(anywidget.AnyWidget):
+    """One workflow on one or more engines, a crash to be dragged, and what follows it.
+
+    `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect by default). Inputs as for
+    `Lab.start`. `crashed` says whether the recovered run is shown. In a notebook it moves; `to_html()`, `to_svg()`
+    and `to_text()` show the same elsewhere. Raises InvalidInput for names, inputs or a tap that do not exist.
+    """
+
+    _esm = page.ESM
+    _css = page.CSS
+    scene = t.Dict().tag(**SYNC)
+    choices = t.Dict().tag(**SYNC)
+    knobs = t.Dict().tag(**SYNC)
+    at = t.Unicode().tag(**SYNC)
+    at_second = t.Unicode().tag(**SYNC)
+    crashed = t.Bool(False).tag(**SYNC)
+    second = t.Dict().tag(**SYNC)
+    killed = t.Dict().tag(**SYNC)
+    progress = t.Unicode().tag(**SYNC)
+
+    def __init__(
+        self,
+        workflow: Workflow[Any],
+        *,
+        engines: Iterable[str] = tuple(ENGINES),
+        policy: str = "bare",
+        provider: str = AS_DECLARED,
+        drift: bool = False,
+        faults: tuple[Fault, ...] = (),
+        at: str = "W3",
+        effect: str | None = None,
+        crashed: bool = False,
+        **inputs: Any,
+    ) -> None:
+        self.workflow, self.inputs = workflow, inputs or workflow.example
+        self.engines, self.faults = tuple(engines), faults
+        self._scenes: dict[tuple[str, str, bool], Scene] = {}
+        self._scene = self._made(policy, provider, drift)
+        taps = self._scene.rehearsals[self.engines[0]].first.life.taps
+        super().__init__(
+            scene=self._scene.data(),
+            choices={"policy": list(POLICIES), "provider": list(PROVIDERS), "title": self._title()},
+            knobs={"policy": policy, "provider": provider, "drift": drift, "second": False, "engine": ""},
+            at=str(choose_tap(taps, at, effect)),
+            crashed=crashed,
+        )
+        self.observe(self._turned, "knobs")
+        self.observe(self._moved, ["at", "crashed"])
+        self.on_msg(self._asked)
+
+    @classmethod
+    def of_counterexample(cls, path: str | Path, workflow: Workflow[Any] | None = None) -> Self:
+        """The saved schedule, already crashed, on its engine. A workflow of your own has to be given.
+
+        Raises InvalidInput for a file that is none, or that holds more than two crashes.
+        """
+        found = Counterexample.load(path)
+        if len(found.schedule) > 2:
+            raise InvalidInput(
+                f"{path} holds {len(found.schedule)} crashes, a timeline shows at most two",
+                safe="the file is untouched",
+                next=f"labkit replay {path}",
+            )
+        names = {"policy": found.policy, "provider": found.provider, "drift": found.drift, "faults": found.faults}
+        workflow = workflow or known_case(found.workflow)
+        first, *rest = found.schedule
+        made = cls(workflow, engines=(found.engine,), at=first, crashed=True, **names, **found.inputs)  # type: ignore[arg-type]
+        if rest:
+            made.knobs = {**made.knobs, "second": True}
+            made.at_second = rest[0]
+        return made
+
+    def told(self) -> dict[str, Told]:
+        """What is shown, by engine: the run after its crashes, or undisturbed while none has been let happen."""
+        rehearsals = self._scene.rehearsals
+        if not self.crashed:
+            return {engine: rehearsals[engine].undisturbed() for engine in self.engines}
+        return {engine: rehearsals[engine].after(deaths) for engine, deaths in self._deaths().items()}
+
+    def to_html(self, path: str | Path | None = None, *, knobs: bool = True) -> str:
+        """The whole as one page that needs neither kernel nor network; written to `path` if one is given.
+
+        With `knobs` every policy, provider and drift is worked out beforehand, which takes some seconds.
+        """
+        pool, scenes = Pool(), {}
+        turns = product(POLICIES, PROVIDERS, (False, True)) if knobs else [self._turn()]
+        for turn in turns:
+            scenes[page.key(*turn)] = Scene(self._rehearsals(*turn), pool).data()
+        state = {name: getattr(self, name) for name in ("choices", "knobs", "at", "at_second", "crashed", "killed")}
+        text = page.standalone(self._title(), state, scenes)
+        if path is not None:
+            Path(path).write_text(text, "utf-8")
+        return text
+
+    def to_svg(self) -> str:
+        """What is shown, as one self-contained SVG text."""
+        return page.stacked([told.timeline for told in self.told().values()])
+
+    def to_text(self) -> str:
+        """What is shown, as text."""
+        return "\n\n".join(str(told.timeline) for told in self.told().values())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "image/svg+xml": self.to_svg(), "text/plain": self.to_text()}, metadata
+
+    def _title(self) -> str:
+        inputs = ", ".join(f"{name} {value}" for name, value in self.inputs.items())
+        return f"{self.workflow.name} {inputs}".strip()
+
+    def _turn(self) -> tuple[str, str, bool]:
+        return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"])
+
+    def _rehearsals(self, policy: str, provider: str, drift: bool) -> dict[str, Rehearsal]:
+        names = {"policy": policy, "provider": provider, "run_id": run_id_of(self.workflow, self.inputs)}
+        return {
+            engine: Rehearsal(
+                Scenario(
+                    workflow=self.workflow, inputs=self.inputs, engine=engine, drift=drift, faults=self.faults, **names
+                )
+            )
+            for engine in self.engines
+        }
+
+    def _made(self, policy: str, provider: str, drift: bool) -> Scene:
+        turn = (policy, provider, drift)
+        if turn not in self._scenes:
+            self._scenes[turn] = Scene(self._rehearsals(*turn))
+        return self._scenes[turn]
+
+    def _deaths(self) -> dict[str, list[Death]]:
+        """Where each engine's process dies, and its successor's if a second crash is asked for."""
+        first = self._scene.deaths(self.at)
+        if not (self.knobs["second"] and self.at_second):
+            return {engine: [death] for engine, death in first.items()}
+        return self._scene.second_deaths(first, self.at_second)
+
+    def _turned(self, change: Any) -> None:
+        """A knob was turned: another scene, where the crash stays in its window, or what a second crash leads to."""
+        scene = self._made(*self._turn())
+        if scene is not self._scene:
+            at = scene.same(self._scene, self.at)
+            with self.hold_sync():
+                self._scene, self.scene, self.at = scene, scene.data(), at
+        self._moved(change)
+
+    def _moved(self, change: Any) -> None:
+        if self.knobs["second"] and self.crashed:
+            self.second = {"for": self._name(), **self._scene.second(self._scene.deaths(self.at))}
+
+    def _name(self) -> str:
+        """Which crash this is, in which setting: what an answer is for."""
+        return f"{page.key(*self._turn())} {self.at}"
+
+    def _asked(self, _: Any, message: Any, buffers: Any) -> None:
+        """The button of the real kill was pressed."""
+        if message != {"do": "kill"}:
+            return
+        try:
+            fates = {}
+            for engine, deaths in self._deaths().items():
+                fate = kill_for_real(self._scene.rehearsals[engine], deaths, self._say)
+                fates[engine] = {**self._scene.outcome(fate.told), "ended": fate.ended}
+            name = f"{self._name()} {self.at_second}"
+            self.killed = {"for": name, "engines": fates, "pool": self._scene.pool.values}
+            self._say("")
+        except LabError as failure:
+            self._say(f"not killed: {failure}")
+
+    def _say(self, text: str) -> None:
+        self.progress = text
