@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from labkit.clock import Clock
+from labkit.clock import Clock, SystemClock
 from labkit.coordination import approvals
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
 from labkit.provider.faults import Fault
+from labkit.provider.ledger import Ledger
 from labkit.provider.protocol import World
 from labkit.provider.twin import Twin
 from labkit.runner import Parts, Runner, assemble, check_names
@@ -50,9 +51,12 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
             raise InvalidInput(f"there is no provider {self.provider!r}: expected one of {', '.join(PROVIDERS)}")
         return None if self.provider == AS_DECLARED else self.provider
 
-    def twin(self) -> Twin:
-        """A fresh in-process world for this scenario."""
-        return Twin(self.workflow.targets, capability=self.capability, drift=self.drift, faults=self.faults)
+    def twin(self, clock: Clock | None = None) -> Twin:
+        """A fresh in-process world for this scenario; `clock` tells its time, the machine's by default."""
+        time = clock or SystemClock()
+        ledger = Ledger(now=lambda: time.now().isoformat())
+        targets = self.workflow.targets
+        return Twin(targets, capability=self.capability, drift=self.drift, faults=self.faults, ledger=ledger)
 
     def parts(self, store: Store, world: World, clock: Clock | None = None) -> Parts:
         """The parts of a runner for this scenario."""

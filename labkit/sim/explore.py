@@ -119,6 +119,7 @@ class Explorer:
         self.table = CellTable(scenario.engine, scenario.policy, scenario.provider)
         self.schedules, self.recoveries, self.ambiguous = 0, 0, 0
         self.violations: Counter[str] = Counter()
+        self._lived: dict[bytes, Life] = {}
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
         outside = self.reference.evidence.outside
         capability = self.simulation.world.capability
@@ -156,13 +157,21 @@ class Explorer:
                 branch.acknowledged | _committed(life, image_index),
                 branch.untracked | image.untracked,
             )
-            successor = life  # from the image that it began with it would only live the same life again
-            if image_index:
-                successor = self.simulation.live(image, keep_images=depth < self.crashes)
-                self.recoveries += 1
+            successor = self._live(image, last=depth == self.crashes)
             self._count(after, *self._judge(successor, image, after))
             if depth < self.crashes and successor.taps:
                 self._explore(successor, after)
+
+    def _live(self, image: Image, *, last: bool) -> Life:
+        """The life that begins at `image`. Lives of the last depth, by far the most, are remembered by their image."""
+        if not last:
+            self.recoveries += 1
+            return self.simulation.live(image, keep_images=True)
+        key = image.identity()
+        if key not in self._lived:
+            self._lived[key] = self.simulation.live(image, keep_images=False)
+            self.recoveries += 1
+        return self._lived[key]
 
     def _judge(self, life: Life, image: Image, branch: Branch) -> tuple[list[Violation], Observed]:
         judged = Judged(

@@ -7,8 +7,10 @@ process runs after the crash, not even its `finally` blocks, just as after SIGKI
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from labkit.check.evidence import Evidence, gather, untracked
@@ -34,6 +36,11 @@ class Image(NamedTuple):
     status: str
     untracked: frozenset[str]
 
+    def identity(self) -> bytes:
+        """SHA-256 of all that a successor can find: the same for two images that lead to the same life."""
+        outside = msgspec.json.encode((self.world.entries, list(self.world.calls.items())), order="sorted")
+        return hashlib.sha256(outside + self.database).digest()
+
 
 class Life(NamedTuple):
     """What one process did: its taps, for each tap the index of its image, and how it ended."""
@@ -51,8 +58,9 @@ class Simulation:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.store = SqliteStore()
-        self.world = scenario.twin()
-        self.runner: Runner = scenario.runner(self.store, self.world, ManualClock())
+        clock = ManualClock()  # it stands still, so that equal lives leave equal images
+        self.world = scenario.twin(clock)
+        self.runner: Runner = scenario.runner(self.store, self.world, clock)
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
     def live(self, image: Image, *, keep_images: bool) -> Life:

@@ -74,7 +74,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     Raises InvalidInput for something that is not a tap, or a tap that its process never reached.
     """
     crashes = [Tap.parse(text) for text in schedule]
-    store, world = SqliteStore(), scenario.twin()
+    store, world = SqliteStore(), scenario.twin(ManualClock())
     simulation = Simulation(scenario)
     reference = first_life(simulation).evidence
     processes: list[Process] = []
