@@ -11,7 +11,18 @@ import msgspec
 
 from labkit.bench.child import perform
 from labkit.bench.job import Job
+from labkit.lab.outside import ProcessOutside, world_folder
+from labkit.lab.reach import Reached
 from labkit.timeline.trace import Trace, trace_folder
+
+
+class LabJob(Job):
+    """A job in a lab: when the provider ends, the child finds or starts the next one, as every lab does."""
+
+    def client(self) -> Reached:
+        """The provider's world, not yet connected."""
+        scenario, outside = self.scenario(), ProcessOutside(world_folder(self.database))
+        return Reached(self.url, self.world, lambda: outside.reach(scenario))
 
 
 class Ended(msgspec.Struct, kw_only=True):
@@ -22,7 +33,7 @@ class Ended(msgspec.Struct, kw_only=True):
     output: str
 
 
-def launch(job: Job, window: str) -> Ended:
+def launch(job: LabJob, window: str) -> Ended:
     """Run `job`, which dies in this crash window, in a new Python process and wait for its end."""
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # it finds the modules that we find
     command = [sys.executable, "-m", "labkit.lab.child", msgspec.json.encode(job).decode(), window]
@@ -43,7 +54,7 @@ def launch(job: Job, window: str) -> Ended:
 
 def main() -> None:
     """Perform the job, writing down every tap first."""
-    job = msgspec.json.decode(sys.argv[1], type=Job)
+    job = msgspec.json.decode(sys.argv[1], type=LabJob)
     trace = Trace(trace_folder(job.database, job.run_id), dies_at=job.tap, window=sys.argv[2])
     with trace.listening():
         perform(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 
 from labkit.check.windows import PROVIDER_CALLS, WINDOWS, windows
 from labkit.errors import InvalidInput, LabError
@@ -69,8 +70,8 @@ def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
 def _owners(taps: list[Tap]) -> list[str]:
     """The step whose window a tap is in: its own, or the effect's step that it leads into."""
     calls = {tap.step for tap in taps if tap.operation in PROVIDER_CALLS}
-    following = [*(tap.step for tap in taps[1:]), ""]
-    return [tap.step if tap.step in calls else after for tap, after in zip(taps, following, strict=True)]
+    steps = [*(tap.step for tap in taps), ""]
+    return [own if own in calls else after for own, after in pairwise(steps)]
 
 
 def _unreached(what: str, hint: str) -> InvalidInput:

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from labkit.bench.job import Job
 from labkit.bench.launch import KILLED
 from labkit.check.windows import windows
 from labkit.effects import ledger
 from labkit.errors import InvalidInput, LabError, UnknownRun
-from labkit.lab.child import launch
+from labkit.lab.child import LabJob, launch
 from labkit.lab.foresee import choose_tap, foresee
 from labkit.lab.machine import Machine
 from labkit.lab.outside import ProcessOutside, world_name
@@ -45,6 +44,8 @@ def kill(
         )
     scenario = _scenario(machine, workflow, inputs, run_id)
     taps = foresee(scenario, machine.image(), machine.outside.entries(workflow.name))
+    if not taps:
+        raise _nothing_to_kill(machine, run_id)
     tap = choose_tap(taps, at, effect)
     window = windows(taps)[taps.index(tap)]
     pid, status = _really(machine, scenario, tap, window) if real else _simulated(machine, scenario, tap, window)
@@ -72,10 +73,19 @@ def _scenario(machine: Machine, workflow: Workflow[Any], inputs: dict[str, Any],
     return msgspec.structs.replace(new, engine=there.engine, policy=there.policy)
 
 
+def _nothing_to_kill(machine: Machine, run_id: str) -> InvalidInput:
+    status = machine.header(run_id).status
+    return InvalidInput(
+        f"run {run_id} is {status}: a new process would do nothing, so there is nothing to kill",
+        safe="nothing was run",
+        next="kill another run: --case N or --run-id NAME; in Python: another input, or run_id=",
+    )
+
+
 def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tuple[int, int]:
     machine.outside.world(scenario)
     with tempfile.TemporaryDirectory() as folder:
-        job = Job.of(
+        job = LabJob.of(
             scenario,
             folder=folder,
             database=machine.path,

@@ -17,7 +17,7 @@ from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, UnknownRun
-from labkit.lab.outside import MemoryOutside, ProcessOutside
+from labkit.lab.outside import MemoryOutside, ProcessOutside, world_folder
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.runner import Runner
@@ -51,7 +51,7 @@ class Machine:
         for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS):
             self.store.install(schema)
         self.on_disk = self.path != MEMORY
-        self.outside = ProcessOutside(Path(f"{self.path}.world")) if self.on_disk else MemoryOutside()
+        self.outside = ProcessOutside(world_folder(self.path)) if self.on_disk else MemoryOutside()
         self.workflows: dict[str, Workflow[Any]] = {}
         self._traces: dict[str, list[Trace]] = {}
 

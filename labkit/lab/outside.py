@@ -8,8 +8,8 @@ from pathlib import Path
 
 import apsw
 
-from labkit.errors import InvalidInput, LabError
-from labkit.model import Workflow
+from labkit.errors import EffectUnknown, InvalidInput, LabError
+from labkit.lab.reach import Reached, never_sent
 from labkit.provider.client import Client
 from labkit.provider.ledger_file import read_ledger
 from labkit.provider.process import ProviderProcess
@@ -18,6 +18,7 @@ from labkit.provider.twin import Twin
 from labkit.scenario import Scenario
 
 PATIENCE = 20.0  # seconds that another lab may take to bring the provider up
+PAUSE = 0.05  # seconds between two looks
 
 
 class MemoryOutside:
@@ -47,22 +48,42 @@ class ProcessOutside:
     """A provider process, started when it is first needed, with one ledger file a workflow in `folder`.
 
     Only one process may write a ledger. So whoever starts the provider holds a lock in `folder`; another lab on the
-    same database, in a terminal beside a notebook, finds it taken and uses the provider that is there.
+    same database, in a terminal beside a notebook, finds it taken and uses the provider that is there. When that
+    provider ends, the next call that is refused takes the lock and starts one on the same ledger files.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.url = folder, ""
         self._lock: apsw.Connection | None = None
         self._process: ProviderProcess | None = None
-        self._worlds: dict[str, Client] = {}
+        self._worlds: dict[str, Reached] = {}
 
-    def world(self, scenario: Scenario) -> World:
+    def world(self, scenario: Scenario) -> Reached:
         """The open world of the scenario's workflow; raise InvalidInput when it is open with another provider."""
-        self._connect()
-        workflow = scenario.workflow
-        if workflow.name not in self._worlds:
-            self._worlds[workflow.name] = self._open(workflow, scenario)
-        return self._worlds[workflow.name]
+        name = scenario.workflow.name
+        self._connect(time.monotonic() + PATIENCE)
+        if name not in self._worlds:
+            self._worlds[name] = Reached(self.reach(scenario), world_name(name), lambda: self.reach(scenario))
+        return self._worlds[name]
+
+    def reach(self, scenario: Scenario) -> str:
+        """Open the scenario's world at the provider that is there, or at one that is started here; return its address.
+
+        Raises LabError when neither works within `PATIENCE`.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self._connect(deadline)
+            try:
+                self._open(scenario)
+                return self.url
+            except EffectUnknown as unknown:
+                if not never_sent(unknown) or time.monotonic() > deadline:
+                    raise
+            if self._process is not None:  # our own, and it is gone; another lab's is awaited
+                self._process.stop()
+                self._process = None
+            time.sleep(PAUSE)
 
     def entries(self, workflow: str) -> list[Entry]:
         """Everything that happened at the targets of a workflow, read from the ledger file; starts nothing."""
@@ -73,13 +94,15 @@ class ProcessOutside:
         """Stop the provider if this lab started it; the ledger files stay."""
         self._forget_worlds()
         if self._process is not None:
+            self._address.unlink(missing_ok=True)  # whoever comes now waits for the lock
             self._process.stop()
             self._process = None
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
-    def _open(self, workflow: Workflow, scenario: Scenario) -> Client:
+    def _open(self, scenario: Scenario) -> None:
+        workflow = scenario.workflow
         client = Client(self.url, world_name(workflow.name))
         try:
             client.create(
@@ -94,27 +117,34 @@ class ProcessOutside:
                     safe="nothing was run",
                     next="close the other lab, or open this one with the same provider and drift",
                 ) from None
-        return client
+        finally:
+            client.close()
 
-    def _connect(self) -> None:
+    def _connect(self, deadline: float) -> None:
         if self._process is not None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        deadline = time.monotonic() + PATIENCE
-        while not self._take_lock():
+        while self._lock is None and not self._take_lock():
             url = self._url_of_other()
             if url:
-                if url != self.url:
-                    self._forget_worlds()
-                    self.url = url
+                self._turn_to(url)
                 return
             if time.monotonic() > deadline:
                 raise LabError(f"another lab holds {self.folder} and its provider does not come up", next="close it")
-            time.sleep(0.05)
-        self._forget_worlds()
+            time.sleep(PAUSE)
         self._process = ProviderProcess(self.folder).start()
-        self.url = self._process.url
-        (self.folder / "provider.url").write_text(self.url, "utf-8")
+        self._turn_to(self._process.url)
+        self._address.with_suffix(".new").write_text(self.url, "utf-8")
+        self._address.with_suffix(".new").replace(self._address)  # never seen half written
+
+    def _turn_to(self, url: str) -> None:
+        if url != self.url:
+            self._forget_worlds()
+            self.url = url
+
+    @property
+    def _address(self) -> Path:
+        return self.folder / "provider.url"
 
     def _take_lock(self) -> bool:
         """Hold the lock until close, or until this process ends in any way."""
@@ -124,13 +154,13 @@ class ProcessOutside:
         except apsw.BusyError:
             lock.close()
             return False
-        (self.folder / "provider.url").unlink(missing_ok=True)
+        self._address.unlink(missing_ok=True)
         self._lock = lock
         return True
 
     def _url_of_other(self) -> str:
         try:
-            return (self.folder / "provider.url").read_text("utf-8")
+            return self._address.read_text("utf-8")
         except FileNotFoundError:
             return ""
 
@@ -138,6 +168,11 @@ class ProcessOutside:
         for client in self._worlds.values():
             client.close()
         self._worlds = {}
+
+
+def world_folder(database: str | Path) -> Path:
+    """Where the provider's ledgers lie: in a folder beside the database."""
+    return Path(f"{database}.world")
 
 
 def world_name(workflow: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,16 +32,12 @@ class SqliteStore:
             self._claim_file()
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute(f"PRAGMA synchronous={synchronous}")
-        except (apsw.NotADBError, apsw.CantOpenError, apsw.CorruptError) as error:
-            raise InvalidInput(
-                f"{self.path} cannot be opened as a lab database: {error}",
-                safe="the file is untouched",
-                next="name another file; labkit makes it when it is missing",
-            ) from error
+        except apsw.Error as error:
+            raise _not_opened(self.path, error) from error
 
     def _claim_file(self) -> None:
-        found = self._db.execute("PRAGMA application_id").get
-        tables = self._db.execute("SELECT count(*) FROM sqlite_schema").get
+        both = "SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id"
+        found, tables = self._db.execute(both).get  # in one look: another process may be making the tables
         if found == 0 and tables == 0:
             self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
         elif found != APPLICATION_ID:
@@ -73,6 +70,22 @@ class SqliteStore:
     def close(self) -> None:
         """Close the connection; closing twice is harmless."""
         self._db.close()
+
+
+def _not_opened(path: str, error: apsw.Error) -> InvalidInput:
+    """Why a file cannot be opened, and what to name instead."""
+    folder = Path(path).parent
+    why, hint = f"cannot be opened as a lab database: {error}", "name another file; labkit makes it when it is missing"
+    if Path(path).is_dir():
+        why, hint = "is a folder", f"name a file in it: {Path(path, 'lab.db')}"
+    elif not folder.is_dir():
+        why, hint = f"cannot be made: there is no folder {folder}", f"make the folder: mkdir -p {folder}"
+    elif isinstance(error, apsw.FullError):
+        why, hint = "cannot be opened as a lab database: the disk is full", "free some space, or name a file elsewhere"
+    elif isinstance(error, apsw.ReadOnlyError) or not os.access(folder, os.W_OK):
+        why = "cannot be opened: it, or its folder, is read-only, and SQLite keeps files beside it"
+        hint = f"copy {path} (and {path}-wal, if it is there) to a folder that can be written"
+    return InvalidInput(f"{path} {why}", safe="the file is untouched", next=hint)
 
 
 class Transaction:
