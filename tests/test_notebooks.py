@@ -57,6 +57,13 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("anywhere", "is confirmed with request", 1),  # the fork that would pay another amount
         ("anywhere", "DUPLICATE</b> executed 2 times", 1),  # the crash that breaks it, on one engine of two
     ],
+    "04_events": [
+        ("anywhere", f"ended with status {KILLED}", 1),
+        ("anywhere", "activities that were called: []", 1),  # replay asks nobody
+        ("anywhere", "the code now asks for activity", 2),  # loud: other code, and a clock read in passing
+        ("anywhere", "49.90 and 54.90", 1),  # a model that changed its mind
+        ("anywhere", "our database says", 3),  # silent: three looks, three numbers
+    ],
 }
 
 # Loaded by every Python that a notebook starts: whoever talks to another machine fails.

@@ -423,7 +423,7 @@ ends["event-sourced"]
 lab.close()
 single = {name: inspect.getsource(step).count("ctx.effect(") for name, step in refund.steps.items()}
 assert max(single.values()) == 1
-single
+show(pd.DataFrame({"effects in the code of the step": single}))
 
 # %% [markdown]
 # ## Check yourself

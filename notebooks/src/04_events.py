@@ -1,0 +1,599 @@
+# ---
+# jupyter:
+#   labkit:
+#     minutes: 35
+#     prerequisites: notebooks 00 to 03
+#     outcome: explain replay, find code that drifts, and say which drift is loud and which is silent
+# ---
+
+# %% [markdown]
+# # Events and deterministic replay
+#
+# **35 minutes.** You need: notebooks 00 to 03. No account, no key, no network.
+#
+# The snapshot engine saves *what is*. The event-sourced engine saves *what happened*: each answer of a model, each
+# look at the clock, each completed step. To recover, it runs your code again and plays the old answers back. That is
+# clever, and it asks something of your code that nobody checks for you.
+
+# %% [markdown]
+# ## What you will be able to do
+#
+# - read [`labkit/engines/event_sourced.py`](../labkit/engines/event_sourced.py) beside the journal that it writes;
+# - say why the crash of notebook 03 costs nothing here, and what still does;
+# - explain *replay*: what runs again, and what does not;
+# - tell loud drift from silent drift, and find the line that causes it.
+
+# %% [markdown]
+# ## Predict before you run
+#
+# A step asks a model, and the answer is recorded. Before the step is completed, the process dies. A new one recovers.
+#
+# **Does the code of the step run again? Is the model asked again?** Write `"yes"` or `"no"`.
+
+# %%
+prediction = {"the code runs again": "?", "the model is asked again": "?"}
+
+# %% [markdown]
+# ## 1 · The journal
+#
+# `record` is called after each call that a step makes through `ctx`. Compare it with the snapshot engine, where the
+# same method says: *never called*.
+
+# %%
+import inspect
+import sqlite3
+import uuid
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+import pandas as pd
+from IPython.display import Code
+
+from labkit import Lab, refund
+from labkit.engines import EventSourcedEngine
+from labkit.errors import Drift, InvalidInput
+from labkit.model import State, Target, Workflow
+
+# %%
+folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+
+
+def sql(path, query):
+    """Run one query on a lab's database, read-only, and return a data frame."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        return pd.read_sql_query(query, database)
+
+
+def show(frame):
+    """Show a table of texts, aligned to the left."""
+    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
+    return frame.style.set_table_styles([left])
+
+
+# %%
+members = (EventSourcedEngine.record, EventSourcedEngine._append, EventSourcedEngine.load)
+assert EventSourcedEngine.journals is True
+Code("\n".join(inspect.getsource(member) for member in members), language="python")
+
+# %% [markdown]
+# The crash of notebook 03, on this engine: a real SIGKILL after the model's answer, before the commit of the step.
+
+# %%
+path = Path(mkdtemp(dir=folder.name)) / "lab.db"
+lab = Lab(path, engine="event-sourced", policy="ledger")
+killed = lab.kill(refund, case=17, at="policy_check/commit:before#1")
+assert killed.run.run.completed_steps == ["load_case"]
+killed
+
+# %%
+QUERY = "SELECT seq, kind, step, name, CAST(payload AS TEXT) AS payload FROM events ORDER BY seq"
+events = sql(path, QUERY)
+assert list(events.kind) == ["began", "activity", "activity", "completed", "activity"]
+assert "is within the limit" in events.payload.iloc[-1]
+events["payload"] = events.payload.str.slice(0, 100)
+show(events.set_index("seq"))
+
+# %% [markdown]
+# The step `policy_check` is not completed. But the model's answer *is there*, as the last event. So:
+
+# %%
+run = lab.resume(killed.run_id, approve=True)
+calls = [entry.operation for entry in lab.evidence(run).outside if entry.kind == "activity"]
+assert calls.count("assess_policy") == 1
+spent = round(refund.budgets.cost_remaining - run.run.budgets.cost_remaining, 2)
+assert spent == 0.07
+print(f"The model was asked {calls.count('assess_policy')} time. Our books say {spent:.2f}.")
+
+# %%
+lab.timeline(run)
+
+# %% [markdown]
+# Nothing was paid again. One small gap is left: between the answer and its record. Kill there, and that one answer is
+# lost on this engine, too. (Simulated from here on, `real=False`.)
+
+# %%
+gap = lab.kill(refund, case=17, run_id="gap", at="policy_check/record:before#1", real=False)
+lab.resume(gap.run_id, approve=True)
+calls = [entry.operation for entry in lab.evidence("gap").outside if entry.kind == "activity"]
+assert calls.count("assess_policy") == 2
+print(calls)
+
+# %% [markdown]
+# So the rule for activities is: with snapshots a crash costs at most *one step*; with events at most *one call*.
+# Never nothing: the answer exists outside before it exists in our database. It is W4 again, for an activity.
+
+# %% [markdown]
+# ## 2 · Replay: the code runs again, the world does not
+#
+# How does the new process get the state back? There is no state in the journal. It starts from the input and **runs
+# the steps again**. Each `ctx` call asks the journal first, and only where the journal ends does it call for real.
+#
+# To see it, this workflow keeps two lists: which steps ran, and which activities were really called. (The lists are
+# not part of the state; they are our microscope.)
+
+# %%
+ran: list[str] = []
+called: list[str] = []
+
+
+class Thought(State):
+    """What the workflow found out."""
+
+    facts: str = ""
+    answer: str = ""
+    at: str = ""
+    dice: float = 0.0
+
+
+# %%
+def look_up(call):
+    """Activity: read something."""
+    called.append("look_up")
+    return "cracked headphones"
+
+
+# %%
+def ask_model(call, facts):
+    """Activity: ask the model."""
+    called.append("ask_model")
+    return f"refund the {facts}"
+
+
+mail = {"mail": Target(capability="neither")}
+think = Workflow("think", version="1", state=Thought, begin=lambda: Thought(), targets=mail)
+
+
+# %%
+@think.step
+def ponder(ctx, state):
+    """Two activities, a look at the clock and a throw of dice."""
+    ran.append("ponder")
+    state.facts = ctx.activity(look_up)
+    state.answer = ctx.activity(ask_model, state.facts)
+    state.at, state.dice = ctx.now(), ctx.random()
+    return tell
+
+
+@think.step
+def tell(ctx, state):
+    """Effect: mail the answer."""
+    ran.append("tell")
+    ctx.effect("mail", "send", {"text": state.answer})
+
+
+# %% [markdown]
+# The first process dies when `ponder` has made all its calls and is not completed. We empty the two lists, so that
+# they show the second process only. Last chance to change your prediction.
+
+# %%
+desk = Lab(":memory:", engine="event-sourced")
+died = desk.kill(think, at="ponder/commit:before#1", real=False)
+ran.clear()
+called.clear()
+after = desk.resume(died.run_id)
+assert ran == ["ponder", "tell"] and called == []
+print(f"You said {prediction}.\nsteps that ran again: {ran}\nactivities that were called: {called}")
+
+# %% [markdown]
+# **Yes, and no.** The code ran; nobody was asked. The clock and the dice are calls like any other: recorded once,
+# then played back. Here is the state as the dead process left it, and as the new one has it:
+
+# %%
+assert died.run.state == after.state and after.state.dice > 0
+fields = Thought.__struct_fields__
+both = {"first process": died.run.state, "second process": after.state}
+show(pd.DataFrame({who: {name: str(getattr(state, name)) for name in fields} for who, state in both.items()}))
+
+# %% [markdown]
+# Even *looking* at a run is replay, because there is nothing else to look at:
+
+# %%
+ran.clear()
+desk.run("think")
+assert ran == ["ponder", "tell"] and called == []
+print(f"Just by looking: {ran} ran again, {called} were called.")
+
+# %% [markdown]
+# This works on one condition: **given the same answers, the code must make the same calls in the same order.** That is
+# what *deterministic* means here. The rest of this notebook breaks that condition,
+# in several ways.
+
+# %% [markdown]
+# ## 3 · Loud drift: somebody changed the code
+#
+# A run is under way. Meanwhile a colleague deploys version 2. It asks the model first and looks up afterwards: the same
+# two calls, the other way round. Predict: what does the new process do with the old journal?
+
+# %%
+path = Path(mkdtemp(dir=folder.name)) / "lab.db"
+with Lab(path, engine="event-sourced") as before:
+    before.kill(think, at="ponder/commit:before#1", real=False)
+
+version_2 = Workflow("think", version="2", state=Thought, begin=lambda: Thought(), targets=mail)
+
+
+@version_2.step
+def ponder_again(ctx, state):
+    """The same calls in another order."""
+    state.answer = ctx.activity(ask_model, "headphones")
+    state.facts = ctx.activity(look_up)
+
+
+version_2.steps = {"ponder": ponder_again}  # deployed under the old name
+
+# %%
+journal = sql(path, QUERY)
+called.clear()
+with Lab(path, workflows=[version_2]) as deployed:
+    try:
+        deployed.resume("think")
+    except Drift as error:
+        drift = error
+assert "look_up" in drift.what and "ask_model" in drift.what
+assert called == [] and journal.equals(sql(path, QUERY))
+print(drift)
+
+# %% [markdown]
+# The error names both sides: what the journal holds, and what the code asks for. Nothing was called and nothing was
+# written. The run is stuck, not broken: with the old code it goes on.
+
+# %%
+with Lab(path, workflows=[think]) as rolled_back:
+    run = rolled_back.resume("think")
+assert run.status == "completed" and called == []
+run
+
+# %% [markdown]
+# What is compared is the *kind, step and name* of each call. What if only an **argument** changes? Version 3 asks the
+# same questions in the same order, about something else:
+
+# %%
+version_3 = Workflow("think", version="3", state=Thought, begin=lambda: Thought(), targets=mail)
+
+
+def ponder_otherwise(ctx, state):
+    """The same calls in the same order, with another argument."""
+    state.facts = ctx.activity(look_up)
+    state.answer = ctx.activity(ask_model, "broken kettle")
+    state.at, state.dice = ctx.now(), ctx.random()
+
+
+version_3.steps = {"ponder": ponder_otherwise, "tell": tell}
+path = Path(mkdtemp(dir=folder.name)) / "lab.db"
+with Lab(path, engine="event-sourced") as before:
+    before.kill(think, at="ponder/commit:before#1", real=False)
+
+# %%
+with Lab(path, workflows=[version_3]) as deployed:
+    run = deployed.resume("think")
+assert run.status == "completed" and run.state.answer == "refund the cracked headphones"
+print(f"asked about: broken kettle\nanswer from the journal: {run.state.answer}")
+
+# %% [markdown]
+# No error. The answer to the *old* question was given to the *new* one. A journal that keeps names only cannot see it.
+# That is the first silent drift.
+
+# %% [markdown]
+# ## 4 · Loud drift: a clock that is read in passing
+#
+# Nobody changed the code this time. The step reads the clock itself instead of asking `ctx`: before noon it asks a
+# careful model, later a quick one. `wall` stands for `datetime.now().hour`, so that we can move it.
+
+# %%
+wall = {"hour": 11}
+
+
+def careful(call):
+    """Activity: the careful model."""
+    return "careful answer"
+
+
+def quick(call):
+    """Activity: the quick model."""
+    return "quick answer"
+
+
+noon = Workflow("noon", version="1", state=Thought, begin=lambda: Thought())
+
+
+# %%
+@noon.step
+def choose(ctx, state):
+    """Decide by a clock that is read outside ctx."""
+    state.answer = ctx.activity(careful if wall["hour"] < 12 else quick)
+
+
+desk.kill(noon, at="choose/commit:before#1", real=False)  # it dies at 11
+wall["hour"] = 13  # and is recovered at 13
+try:
+    desk.resume("noon")
+except Drift as error:
+    print(error)
+    drifted = error
+assert "careful" in drifted.what and "quick" in drifted.what
+
+# %% [markdown]
+# The same error as for changed code, and the code did not change. It passes every test that does not crash. It fails
+# when a process dies before noon and the next one starts after.
+#
+# The repair is to ask `ctx`, here by way of an activity, so that the hour is recorded like every other answer:
+
+
+# %%
+def read_hour(call):
+    """Activity: look at the clock."""
+    return wall["hour"]
+
+
+repaired = Workflow("repaired", version="1", state=Thought, begin=lambda: Thought())
+
+
+@repaired.step
+def choose_by_record(ctx, state):
+    """Decide by an hour that is recorded."""
+    state.answer = ctx.activity(careful if ctx.activity(read_hour) < 12 else quick)
+
+
+# %%
+wall["hour"] = 11
+desk.kill(repaired, at="choose_by_record/commit:before#1", real=False)
+wall["hour"] = 13
+run = desk.resume("repaired")
+assert (run.status, run.state.answer) == ("completed", "careful answer")
+run
+
+# %% [markdown]
+# ## 5 · A model that changes its mind
+#
+# A real model may answer the same question differently the second time. The lab has a knob for that: `drift=True` lets
+# the stand-in model answer differently when it is asked *again*. This workflow asks for an amount and pays it, in one
+# step. The process dies in W3, when the money has moved.
+#
+# Predict the payments for two engines and two policies.
+
+
+# %%
+def propose(call):
+    """Activity: the model proposes an amount; a drifting model is more generous the second time."""
+    return "54.90" if call.drift and call.number > 1 else "49.90"
+
+
+bank = {"payments": Target(capability="dedup")}
+pay = Workflow("pay", version="1", state=Thought, begin=lambda: Thought(), targets=bank)
+
+
+@pay.step
+def decide_and_pay(ctx, state):
+    """Ask the model, pay what it says."""
+    state.answer = ctx.activity(propose)
+    ctx.effect("payments", "refund", {"amount": state.answer})
+
+
+# %%
+def payments(engine, policy):
+    """Return what a drifting model has paid after a crash in W3, and how the run stands."""
+    with Lab(":memory:", engine=engine, policy=policy, drift=True) as other:
+        other.kill(pay, at="W3", real=False)
+        try:
+            status = other.resume("pay").status
+        except InvalidInput:
+            status = "refused: another amount under the same key"
+        paid = other.provider(pay).query("kind == 'effect'").request
+    return " and ".join(request["amount"] for request in paid), status
+
+
+# %%
+grid = [(engine, policy) for engine in ("snapshot", "event-sourced") for policy in ("bare", "ledger")]
+rows = [(*each, *payments(*each)) for each in grid]
+results = pd.DataFrame(rows, columns=["engine", "policy", "paid", "then"])
+assert list(results.paid) == ["49.90 and 54.90", "49.90", "49.90 and 49.90", "49.90"]
+assert results.then.iloc[1].startswith("refused") and results.then.iloc[3] == "completed"
+show(results.set_index(["engine", "policy"]))
+
+# %% [markdown]
+# Read it line by line:
+#
+# - snapshot, bare: paid twice, and *two different amounts*. No provider could have seen that this was one refund.
+# - snapshot, ledger: the ledger holds the first request and refuses the second. Stuck, and safe.
+# - event-sourced, bare: the model's first answer is recorded, so the amount is the same; but paid twice.
+# - event-sourced, ledger: paid once. **The engine keeps the decision, the policy keeps the effect.** You need both.
+
+# %% [markdown]
+# ## 6 · The crash that breaks it
+#
+# A letter gets a reference number. Its author writes `uuid.uuid4()`, as everybody does. The first step makes the
+# number, the second mails it to the customer, the third books it with the bank. The process dies between mail and bank,
+# in W1 of the booking.
+# The policy is `ledger`. **Predict: which error does the new process report?**
+
+
+# %%
+class Letter(State):
+    """A letter's reference number."""
+
+    number: str = ""
+
+
+targets = {"mail": Target(capability="neither"), "bank": Target(capability="dedup")}
+letter = Workflow("letter", version="1", state=Letter, begin=lambda: Letter(), targets=targets)
+
+
+@letter.step
+def make_number(ctx, state):
+    """Make up a number, outside ctx."""
+    state.number = uuid.uuid4().hex[:8]
+    return send_letter
+
+
+# %%
+@letter.step
+def send_letter(ctx, state):
+    """Effect: tell the customer the number."""
+    ctx.effect("mail", "send", {"number": state.number})
+    return book
+
+
+@letter.step
+def book(ctx, state):
+    """Effect: book the number with the bank."""
+    ctx.effect("bank", "book", {"number": state.number})
+
+
+# %%
+quiet = Lab(":memory:", engine="event-sourced", policy="ledger")
+quiet.kill(letter, at="book/intent:before#1", real=False)
+run = quiet.resume("letter")
+[mailed, booked] = [request["number"] for request in quiet.provider(letter).request]
+assert run.status == "completed" and mailed != booked
+quiet.timeline(run)
+
+# %% [markdown]
+# No error. *Completed*, each effect once, every light green. And now ask what the number is:
+
+# %%
+readings = [quiet.run("letter").state.number for _ in range(3)]
+assert len({mailed, booked, *readings}) == 5
+answers = {"the customer was told": mailed, "the bank has": booked}
+answers |= {f"our database says ({n}. look)": number for n, number in enumerate(readings, 1)}
+show(pd.DataFrame({"number": answers}))
+
+# %% [markdown]
+# **Explain it before you open the answer.** Why did nobody notice? And why does our own database say something else
+# each time that we look?
+#
+# <details><summary>Why it broke</summary>
+#
+# The number is not in the journal. <code>make_number</code> makes no <code>ctx</code> call, so its replay has nothing
+# to compare with: the calls are the same, in the same order, with the same names. Each replay makes up a new number.
+# The second process mailed nothing, because the mail was recorded; and booked its own number. Each look is one more
+# replay, and one more number.
+#
+# Loud drift needs a changed <i>call</i>. If only a <i>value</i> changes, replay is silent. The number that the customer
+# has can be found in one place only: in the ledger of effects.
+#
+# The repair is one line, <code>ctx.activity(new_number)</code>. A snapshot engine would not have drifted here, because
+# it never runs a completed step again. Every engine asks something of your code; they ask for different things.
+#
+# </details>
+
+# %%
+kept = Workflow("kept", version="2", state=Letter, begin=lambda: Letter(), targets=targets)
+
+
+def new_number(call):
+    """Activity: make up a number."""
+    return uuid.uuid4().hex[:8]
+
+
+def make_recorded_number(ctx, state):
+    """Make up a number, and have it recorded."""
+    state.number = ctx.activity(new_number)
+    return send_letter
+
+
+# %%
+for step in (make_recorded_number, send_letter, book):
+    kept.step(step)
+quiet.kill(kept, at="book/intent:before#1", real=False)
+quiet.resume("kept")
+effects = quiet.provider(kept).query("kind == 'effect'")
+numbers = {request["number"] for request in effects.request}
+assert numbers == {quiet.run("kept").state.number}
+lab.close()
+print(f"customer, bank and database agree: {numbers}")
+
+# %% [markdown]
+# ## Check yourself
+#
+# Answer aloud, then open.
+#
+# <details><summary><b>1.</b> A step appends a line to a log file, not through <code>ctx</code>. How many lines are
+# there after two crashes?</summary>
+#
+# At least one for each process that replayed the step, and one for each look at the run. Whatever is done outside
+# <code>ctx</code> is done again with each replay.
+#
+# </details>
+#
+# <details><summary><b>2.</b> A step goes through a Python <code>set</code> and asks the model once for each member. Is
+# that deterministic?</summary>
+#
+# No. The order of a set of texts differs from process to process, because Python salts their hashes. Sort it first. In
+# one process it always works; the next one drifts.
+#
+# </details>
+#
+# <details><summary><b>3.</b> You must change the order of two calls while runs are under way. What can you
+# do?</summary>
+#
+# Let old runs end on the old version; or let the new code ask which version a run began with, and keep the old order
+# for old runs. The version is in the run's record.
+#
+# </details>
+#
+# <details><summary><b>4.</b> Which drift did the effect ledger catch in part 5, that the journal could not?</summary>
+#
+# Another request under the same key. The ledger keeps a hash of the whole request; the journal compares names.
+#
+# </details>
+#
+# <details><summary><b>5.</b> A run has had 100,000 events. What does a crash cost now?</summary>
+#
+# No model call, but time: all events are read and all steps run again before anything new is done. The next notebook
+# measures that, and bounds it.
+#
+# </details>
+
+# %% [markdown]
+# ## What real stacks do
+#
+# - **Temporal** replays workflow code against the event history
+#   ([*Event History walkthrough*](https://docs.temporal.io/encyclopedia/event-history/event-history-python)) and has an
+#   error of its own for code that tells another story
+#   ([*NondeterminismError*](https://python.temporal.io/temporalio.workflow.NondeterminismError.html)). Its Python SDK
+#   runs workflows in a sandbox that forbids known calls such as the system clock, and says itself that the isolation is
+#   not complete
+#   ([*Sandbox*](https://docs.temporal.io/develop/python/best-practices/python-sdk-sandbox)). For time, chance and
+#   changed code it offers `workflow.now`, `workflow.random`, `workflow.uuid4` and `workflow.patched`
+#   ([API](https://python.temporal.io/temporalio.workflow.html)).
+# - **Restate** keeps a journal as well. What is not deterministic goes into `ctx.run`, and there are helpers for random
+#   numbers and ids ([*Journaling results*](https://docs.restate.dev/develop/python/journaling-results/)). Against
+#   changed code it pins a request to the deployment that it began with
+#   ([*Versioning*](https://docs.restate.dev/services/versioning)).
+# - **DBOS** asks for deterministic workflow functions, with everything else in steps
+#   ([*Steps*](https://docs.dbos.dev/python/tutorials/step-tutorial)).
+#
+# Try part 6 on yours: put a `uuid4()` into workflow code, crash, and look at what each side has.
+
+# %% [markdown]
+# ## Where the idea comes from
+#
+# - Keeping what happened instead of what is: M. Fowler, [*Event
+#   Sourcing*](https://martinfowler.com/eaaDev/EventSourcing.html), 2005.
+# - Recovering a process by playing its inputs back, on condition that it is deterministic between them: R. E. Strom and
+#   S. Yemini, *Optimistic Recovery in Distributed Systems*, ACM TOCS 3(3), 1985.
+# - The same condition for replicas: F. B. Schneider, *Implementing Fault-Tolerant Services Using the State Machine
+#   Approach: A Tutorial*, ACM Computing Surveys 22(4), 1990.
+#
+# **Next:** notebook 05 puts a snapshot into the journal now and then, and measures where the curves cross.
