@@ -85,8 +85,13 @@ def read_all(paths: Sequence[str | Path]) -> list[Trajectory]:
     """The trajectories of all files; the ids of several files carry the file's path, `runs.jsonl:run-1`."""
     if len(paths) == 1:
         return read(paths[0])
-    named = dict.fromkeys(map(str, paths))
-    return [msgspec.structs.replace(found, id=f"{path}:{found.id}") for path in named for found in read(path)]
+    found = []
+    for path in dict.fromkeys(map(str, paths)):
+        try:
+            found += [msgspec.structs.replace(each, id=f"{path}:{each.id}") for each in read(path)]
+        except InvalidInput as refused:
+            raise InvalidInput(f"{path}: {refused.what}", safe=refused.safe, next=refused.next) from refused
+    return found
 
 
 def check_effects(tools: dict[str, int], effects: Iterable[str]) -> tuple[set[str], list[str]]:
