@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -22,7 +21,10 @@ from labkit.timeline.trace import Passed, ProcessTrace
 
 
 class Process(NamedTuple):
-    """One simulated process that ran to its end: its life, and when it passed each tap."""
+    """One simulated process that ran to its end: its life, and when it passed each tap.
+
+    Here time is how much has happened outside: simulated clocks stand still.
+    """
 
     life: Life
     passed: list[Passed]
@@ -94,7 +96,7 @@ class Rehearsal(Explorer):
         return self._judge(life, images[-1], Branch([()], acknowledged, untracked))
 
     def _hear(self, label: str, phase: str) -> None:
-        self._times.append(datetime.now(UTC).isoformat(timespec="microseconds"))
+        self._times.append(moment(len(self.simulation.world.entries())))
 
     def _process(self, life: Life) -> Process:
         passed = [Passed(tap, at) for tap, at in zip(life.taps, self._times, strict=True)]
@@ -116,13 +118,19 @@ class Rehearsal(Explorer):
     def _tell(self, traces: list[ProcessTrace], life: Life, violations: list[Violation]) -> Told:
         known, names = life.evidence, self.scenario
         run = known.run or replace(self._begun, status="unreadable", reason=known.unreadable)
-        timeline = Timeline.of(run, traces, known.effects, known.outside, engine=names.engine, policy=names.policy)
+        outside = [replace(entry, at=moment(entry.seq - 0.5)) for entry in known.outside]
+        timeline = Timeline.of(run, traces, known.effects, outside, engine=names.engine, policy=names.policy)
         return Told(timeline, violations, lost_steps(known, self.reference.evidence), life.error)
 
     @property
     def _begun(self) -> Run[Any]:
         assert self.reference.evidence.run is not None, "a life without an error has a run"
         return self.reference.evidence.run
+
+
+def moment(happened: float) -> str:
+    """The time at which this many things have happened outside, as text that sorts; halves lie between."""
+    return f"{happened:012.1f}"
 
 
 def lost_steps(known: Evidence, reference: Evidence) -> list[str]:
