@@ -275,6 +275,7 @@ MY_LOG, MY_EFFECTS = travel, ["book_hotel", "cancel_hotel"]
 
 mine = analyse([MY_LOG], MY_EFFECTS, engines=["snapshot"], policies=["bare", "ledger"])
 print(*(fill(sentence, 96) for sentence in sentences(mine)), sep="\n\n")
+assert not mine.never_called
 table(mine)
 
 # %% [markdown]
