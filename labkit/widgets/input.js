@@ -58,7 +58,7 @@ function listen(board) {
   });
   find(".ct-picture").addEventListener("focusin", (event) => {
     const id = event.target.closest("[data-event]")?.dataset.event;
-    if (id) pick(board, id);
+    if (id && !board.quiet) pick(board, id);
   });
   el.addEventListener("keydown", (event) => press(board, event));
   listenToPointer(board);

@@ -53,9 +53,11 @@ function paint(board) {
   const shown = board.shown();
   const focused = el.contains(document.activeElement) && document.activeElement.dataset?.event;
   picture.innerHTML = drawAll(board, shown, crashed);
-  const current = picture.querySelector(`[data-event="${focused || board.picked}"]`) || picture.querySelector("[data-event]");
+  const current = picture.querySelector(`[data-event="${board.picked || focused}"]`) || picture.querySelector("[data-event]");
   current?.setAttribute("tabindex", "0");
+  board.quiet = true; // the same event, drawn anew, is not chosen anew
   if (focused) current?.focus({ preventScroll: true });
+  board.quiet = false;
   placeHandle(board, "first", board.slot, board.slots(), shown[0].tap);
   const seconds = Object.values(board.seconds() || {}).map((each) => each.life);
   const tap = seconds.length && tapAt(seconds, board.slotSecond);

@@ -1,0 +1,223 @@
+"""The crash timeline in a real Chromium: as a page without a kernel, and in a real JupyterLab with a real kill.
+
+A screenshot of each test is kept in its temporary folder, or in LABKIT_ARTEFACTS where that is set.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
+
+from labkit.cases.refund import refund
+from labkit.doctor import BROWSERS
+from labkit.widgets import CrashTimeline
+
+FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+PATIENCE = 60_000  # milliseconds that a busy machine may take for a kernel, or for real kills
+CELL = """from labkit import refund
+from labkit.widgets import CrashTimeline
+timeline = CrashTimeline(refund, case=17, engines=("snapshot", "hybrid"))
+timeline"""
+HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+HOMES += ("JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
+LAB = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=None"]
+LAB += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium where it is, else Playwright's own, else no test, and why."""
+    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as driver:
+        try:
+            launched = driver.chromium.launch(executable_path=installed, args=FLAGS)
+        except Error as error:
+            pytest.skip(f"no Chromium could be started, install chromium or type playwright install: {error.message}")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that must not fail; a screenshot of how it ended is kept."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 1000})
+    opened.set_default_timeout(PATIENCE)
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    yield opened
+    folder = Path(os.environ.get("LABKIT_ARTEFACTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    opened.screenshot(path=folder / f"{request.node.name}.png")
+    opened.close()
+    assert not problems
+
+
+@pytest.fixture
+def widget(page: Page, tmp_path: Path) -> Locator:
+    """The timeline as a page of its own, opened from its file, without any kernel."""
+    path = tmp_path / "timeline.html"
+    CrashTimeline(refund, case=17).to_html(path, knobs=False)
+    page.goto(path.as_uri())
+    expect(page.locator(".ct-event").first).to_be_visible()
+    return page.locator(".ct")
+
+
+def handle(widget: Locator) -> Locator:
+    return widget.get_by_role("slider", name="crash", exact=True)
+
+
+def middle(widget: Locator) -> tuple[float, float]:
+    """Where the crash stands on the screen."""
+    box = handle(widget).bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, widget: Locator, to: float) -> None:
+    """Drag the crash to this x on the screen, in small moves as a hand does."""
+    x, y = middle(widget)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(to, y, steps=8)
+    page.mouse.up()
+
+
+def test_a_dragged_crash_says_its_window_and_what_follows(page: Page, widget: Locator):
+    expect(handle(widget)).to_have_text("✗ W3")
+    expect(widget.locator("tbody tr").first).to_contain_text("DUPLICATE")
+    x, _ = middle(widget)
+    drag(page, widget, x - 300)
+    expect(handle(widget)).to_have_text("✗ between")
+    expect(widget.locator("tbody tr").first).to_contain_text("each effect happened at most once")
+    expect(widget.get_by_role("status").first).to_contain_text("no effect at hand")
+    drag(page, widget, x)
+    expect(handle(widget)).to_have_text("✗ W3")
+
+
+def test_keys_move_the_crash_and_let_it_happen(page: Page, widget: Locator):
+    windows = []
+    handle(widget).focus()
+    page.keyboard.press("Home")
+    expect(handle(widget)).to_have_attribute("aria-valuenow", "0")
+    last = int(handle(widget).get_attribute("aria-valuemax") or 0)
+    for number in range(1, last + 1):
+        page.keyboard.press("ArrowRight")
+        expect(handle(widget)).to_have_attribute("aria-valuenow", str(number))
+        windows.append((handle(widget).text_content() or "").removeprefix("✗ "))
+    assert {"between", "W1", "W2", "W3", "W4", "W5"} == set(windows)
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(widget.locator(".ct-card")).to_have_count(3)
+
+
+def test_with_bare_a_crash_in_w3_shows_the_duplicate_in_shape_and_words(widget: Locator):
+    expect(widget.locator(".ct-ring")).to_have_count(0)
+    widget.get_by_role("button", name="Crash here").click()
+    expect(widget.locator(".ct-ring")).to_have_count(3)
+    expect(widget.locator("svg text", has_text="DUPLICATE")).to_have_count(3)
+    card = widget.locator(".ct-card").first
+    expect(card).to_contain_text("run: completed")
+    expect(card).to_contain_text("payments-2 ◈ DUPLICATE")
+    expect(widget.get_by_role("button", name="Kill a real process")).to_be_disabled()
+    widget.get_by_role("button", name="Take the crash back").click()
+    expect(widget.locator(".ct-ring")).to_have_count(0)
+
+
+def test_each_event_has_a_record_and_is_reached_by_keys(page: Page, widget: Locator):
+    widget.locator("[data-event][tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(widget.get_by_role("region", name="record")).to_contain_text("run/claim:after#1")
+    page.keyboard.press("ArrowDown")
+    expect(widget.get_by_role("region", name="record")).to_contain_text("event-sourced")
+    page.keyboard.press("Escape")
+    expect(widget.get_by_role("region", name="record")).to_be_hidden()
+
+
+def test_everything_that_is_operated_has_a_name_and_a_role(widget: Locator):
+    assert widget.get_attribute("role") == "group" and "refund case 17" in (widget.get_attribute("aria-label") or "")
+    nameless = widget.evaluate(
+        """widget => [...widget.querySelectorAll("button, select, input, [role=slider], [role=button], [role=region]")]
+            .filter(each => !(each.getAttribute("aria-label") || each.closest("label")?.textContent.trim()))
+            .map(each => each.outerHTML)"""
+    )
+    assert nameless == []
+    assert widget.locator("svg[role=img]").count() == 0, "what is operated is no picture"
+
+
+@contextmanager
+def jupyterlab(folder: Path) -> Iterator[str]:
+    """A JupyterLab on a free port of this machine, on `folder`, with settings of its own; yields its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token = secrets.token_hex(16)
+    settings = {name: str(folder / "home" / name.lower()) for name in HOMES}
+    command = [sys.executable, "-m", "jupyterlab", *LAB, f"--port={port}", f"--IdentityProvider.token={token}"]
+    with (folder / "lab.log").open("w") as log:
+        server = subprocess.Popen(
+            [*command, f"--ServerApp.root_dir={folder}"],
+            env={**os.environ, **settings, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + PATIENCE / 1000
+        while not answers(f"{address}/api/status?token={token}"):
+            assert server.poll() is None and time.monotonic() < deadline, (folder / "lab.log").read_text()[-3000:]
+            time.sleep(0.2)
+        yield f"{address}/lab/tree/{{}}?token={token}"
+        for each in httpx.get(f"{address}/api/kernels?token={token}").json():
+            httpx.delete(f"{address}/api/kernels/{each['id']}?token={token}")
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def answers(address: str) -> bool:
+    try:
+        return httpx.get(address, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page: Page, tmp_path: Path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, tmp_path / "try.ipynb")
+    with jupyterlab(tmp_path) as address:
+        page.goto(address.format("try.ipynb"))
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=PATIENCE)
+        page.locator(".jp-Notebook .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        widget = page.locator(".ct")
+        expect(handle(widget)).to_have_text("✗ W3", timeout=PATIENCE)
+        x, _ = middle(widget)
+        drag(page, widget, x - 60)
+        expect(handle(widget)).not_to_have_text("✗ W3")
+        drag(page, widget, x)
+        expect(handle(widget)).to_have_text("✗ W3")
+        widget.get_by_role("button", name="Crash here").click()
+        expect(widget.locator(".ct-ring")).to_have_count(2)
+        widget.get_by_role("button", name="Kill a real process").click()
+        expect(widget.locator(".ct-progress")).to_contain_text("killing a process at execute_refund/call:executed#1")
+        expect(widget.locator(".ct-real")).to_have_count(2, timeout=PATIENCE)
+        expect(widget.locator(".ct-real").first).to_contain_text("ended with -9")
+        widget.get_by_role("checkbox", name="second crash").check()
+        expect(widget.get_by_role("slider", name="second crash")).to_be_visible()
+        widget.get_by_role("combobox", name="policy").select_option("ledger")
+        expect(widget.locator("tbody tr").first).to_contain_text("✓ valid")
