@@ -282,21 +282,20 @@ class LetterState(State):
     path: str = ""
 
 
-mail = {"mail": Target(capability="neither")}
-letter = Workflow("letter", version="1", state=LetterState, begin=lambda: LetterState(), targets=mail)
-scratch = Path(mkdtemp(dir=folder.name))  # the disk of the first worker
-
-
 def write_draft(call):
     """Activity: write the draft to the worker's disk and say where."""
     (scratch / "draft.txt").write_text("Dear Lena Brandt, we are sorry about the crack.", "utf-8")
     return str(scratch / "draft.txt")
 
 
-# %%
 def read_draft(call, path):
     """Activity: read the draft."""
     return Path(path).read_text("utf-8")
+
+
+# %%
+mail = {"mail": Target(capability="neither")}
+letter = Workflow("letter", version="1", state=LetterState, begin=lambda: LetterState(), targets=mail)
 
 
 @letter.step
@@ -304,9 +303,6 @@ def draft(ctx, state):
     """Write the draft; keep its path."""
     state.path = ctx.activity(write_draft)
     return send
-
-
-# %%
 
 
 @letter.step
@@ -321,6 +317,7 @@ def send(ctx, state):
 
 # %%
 desk = Lab(":memory:", engine="snapshot")
+scratch = Path(mkdtemp(dir=folder.name))  # the disk of the first worker
 died = desk.kill(letter, at="draft/commit:after#1", real=False)
 assert died.run.run.completed_steps == ["draft"] and died.run.run.next_transition == "send"
 rmtree(scratch)
@@ -370,10 +367,10 @@ def compose(call):
     return "Dear Lena Brandt, we are sorry about the crack."
 
 
+# %%
 repaired = Workflow("repaired", version="2", state=TextState, begin=lambda: TextState(), targets=mail)
 
 
-# %%
 @repaired.step
 def draft_text(ctx, state):
     """Keep the draft in the state."""
@@ -388,6 +385,7 @@ def send_text(ctx, state):
 
 
 # %%
+desk = Lab(":memory:", engine="snapshot")
 died = desk.kill(repaired, at="draft_text/commit:after#1", real=False)
 sent = desk.resume(died.run_id)
 assert sent.status == "completed" and len(desk.provider(repaired).query("kind == 'effect'")) == 1

@@ -62,6 +62,7 @@ from labkit import Lab, explore, refund
 from labkit.effects.policies import Bare
 from labkit.errors import EffectUnknown
 from labkit.provider.faults import Fault
+from labkit.widgets import CrashTimeline
 
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
 WINDOWS = list(prediction)
@@ -237,9 +238,33 @@ show(again[["kind", "operation", "request", "receipt_id"]])
 # Paid twice, and no process died. Retrying after a timeout *is* crash recovery, only faster.
 
 # %% [markdown]
-# ## 6 · Every crash, every effect, every engine
+# ## 6 · Drag the crash along
 #
-# So far: one effect, one engine. The simulator takes *every* tap of the whole workflow as a crash, on the real SQLite
+# So far: one engine. Here are three, with one crash through all of them. Drag the marker with the mouse, or focus it
+# and use the arrow keys: it snaps to the taps and says which window it is in. Predict, then press *Crash here,
+# simulated*. With *Kill a real process* the same happens to real ones.
+
+# %%
+drag = CrashTimeline(refund, case=17, policy="bare", at="W3")
+drag
+
+# %% [markdown]
+# The same without a hand on the mouse: the marker goes from window to window, and we count what each engine's customer
+# is paid.
+
+# %%
+moved = {}
+for window in WINDOWS:
+    told = CrashTimeline(refund, case=17, policy="bare", at=window, crashed=True).told()
+    outside = {engine: end.timeline.outside for engine, end in told.items()}
+    moved[window] = {name: sum(e.target == "payments" for e in outside[name]) for name in outside}
+assert all(set(counts.values()) == {paid[window]} for window, counts in moved.items())
+pd.DataFrame(moved).T
+
+# %% [markdown]
+# ## 7 · Every crash, every effect, every engine
+#
+# So far: one effect. The simulator takes *every* tap of the whole workflow as a crash, on the real SQLite
 # store, and lets a new process recover each time. Predict: in which windows does any engine duplicate an effect?
 
 # %%
@@ -260,28 +285,27 @@ table
 # learned.
 
 # %% [markdown]
-# ## 7 · The crash that breaks it
+# ## 8 · The crash that breaks it
 #
 # One crash in W3 pays twice. Now think of a worker that runs out of memory while it handles the reply: it dies, is
 # restarted, and dies again at the same place. Two real kills on one run, both in W3. **Predict how often this customer
 # is paid, and what the run's status will be.**
 
 # %%
+lab.close()
 loop = new_lab()
 first = loop.kill(refund, case=17, at="W3")
 second = loop.kill(refund, case=17, at="W3")
 assert first.pid != second.pid and first.window == second.window == "W3"
 run = loop.resume("refund-17")
-loop.timeline(run)
+timeline, ledger = loop.timeline(run), loop.provider(refund)
+loop.close()
+timeline
 
 # %%
-thrice = loop.provider(refund).query("kind == 'effect' and target == 'payments'")
+thrice = ledger.query("kind == 'effect' and target == 'payments'")
 assert (run.status, len(thrice)) == ("completed", 3)
-shown = show(thrice[["subject", "request", "receipt_id"]])
-lab.close()
-loop.close()
-shown
-
+show(thrice[["subject", "request", "receipt_id"]])
 # %% [markdown]
 # **Explain it before you open the answer.** Progress was saved after every step, and each process resumed exactly
 # where the database said. Why is nothing there to stop a hundredth payment?
@@ -328,7 +352,7 @@ shown
 # <details><summary><b>4.</b> The HTTP client retries by itself after a timeout. In which window does that
 # happen?</summary>
 #
-# In W3 or W2; the client cannot know. It is the loop of part 7, inside one process, without any record.
+# In W3 or W2; the client cannot know. It is the loop of part 8, inside one process, without any record.
 #
 # </details>
 #

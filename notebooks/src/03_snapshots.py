@@ -61,15 +61,20 @@ from labkit.model import Budgets, State, Target, Workflow
 
 # %%
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
-path = Path(mkdtemp(dir=folder.name)) / "lab.db"
 
 
-def sql(query):
-    """Run one query on the lab's database, read-only, and return a data frame."""
+def new_path():
+    """Return where a new lab may lie, so that cells can be run again."""
+    return Path(mkdtemp(dir=folder.name)) / "lab.db"
+
+
+def sql(path, query):
+    """Run one query on a lab's database, read-only, and return a data frame."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
         return pd.read_sql_query(query, database)
 
 
+# %%
 def show(frame):
     """Show a table of texts, aligned to the left."""
     left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
@@ -87,12 +92,11 @@ Code(source, language="python")
 # transaction. Then one row is added. Let us look at the rows of a complete run.
 
 # %%
+path = new_path()
 lab = Lab(path, engine="snapshot", policy="ledger")
 run = lab.start(refund, case=17, approve=True)
-snapshots = sql(
-    "SELECT state_version, step, next, length(body) AS bytes FROM snapshots"
-    " WHERE run_id = 'refund-17' ORDER BY state_version"
-)
+columns = "state_version, step, next, length(body) AS bytes"
+snapshots = sql(path, f"SELECT {columns} FROM snapshots ORDER BY state_version")
 assert list(snapshots.step) == ["began", *run.run.completed_steps]
 assert list(snapshots.bytes) == list(lab.history(run).bytes)
 show(snapshots.set_index("state_version"))
@@ -112,7 +116,7 @@ def flat(body):
     return {**{k: v for k, v in record.items() if k not in counters}, **record["data"]}
 
 
-rows = sql("SELECT CAST(body AS TEXT) AS body FROM snapshots WHERE run_id='refund-17' ORDER BY state_version")
+rows = sql(path, "SELECT CAST(body AS TEXT) AS body FROM snapshots ORDER BY state_version")
 bodies = [flat(body) for body in rows.body]
 news = [", ".join(name for name in new if new[name] != old[name]) for old, new in pairwise(bodies)]
 assert "verdict" in news[1] and "customer" in str(bodies[-1]["case"])
@@ -128,7 +132,9 @@ show(pd.DataFrame({"after": snapshots.step[1:], "what changed": news}).set_index
 # `policy_check` asks a model. We kill the process after the answer and before the commit.
 
 # %%
-killed = lab.kill(refund, case=17, run_id="inside", at="policy_check/commit:before#1")
+lab.close()
+lab = Lab(new_path(), engine="snapshot", policy="ledger")
+killed = lab.kill(refund, case=17, at="policy_check/commit:before#1")
 assert killed.run.run.completed_steps == ["load_case"]
 killed
 
@@ -137,7 +143,7 @@ killed
 # is not. So the new process runs it again **from its top**.
 
 # %%
-run = lab.resume("inside", approve=True)
+run = lab.resume(killed.run_id, approve=True)
 assert run.status == "completed"
 lab.timeline(run)
 
@@ -147,7 +153,7 @@ lab.timeline(run)
 
 # %%
 PRICE = {"assess_policy": 0.02, "write_draft": 0.05}
-calls = [entry.operation for entry in lab.evidence("inside").outside if entry.operation in PRICE]
+calls = [entry.operation for entry in lab.evidence(run).outside if entry.operation in PRICE]
 invoice = round(sum(PRICE[name] for name in calls), 2)
 ours = round(refund.budgets.cost_remaining - run.run.budgets.cost_remaining, 2)
 assert calls.count("assess_policy") == 2 and (ours, invoice) == (0.07, 0.09)
@@ -159,10 +165,11 @@ print(f"Our books: {ours:.2f}. The invoice: {invoice:.2f}.")
 # saved. Now let an agent crash in a loop inside that step. By its own account it always stays within its budget:
 
 # %%
+loop = Lab(":memory:", engine="snapshot", policy="ledger")
 for _ in range(3):
-    lab.kill(refund, case=17, run_id="loop", at="policy_check/commit:before#1", real=False)
-run = lab.resume("loop", approve=True)
-calls = [entry.operation for entry in lab.evidence("loop").outside if entry.operation in PRICE]
+    loop.kill(refund, case=17, at="policy_check/commit:before#1", real=False)
+run = loop.resume("refund-17", approve=True)
+calls = [entry.operation for entry in loop.evidence(run).outside if entry.operation in PRICE]
 invoice = round(sum(PRICE[name] for name in calls), 2)
 assert (round(1 - run.run.budgets.cost_remaining, 2), invoice) == (0.07, 0.13)
 print(f"Our books: 0.07. The invoice: {invoice:.2f}.")
@@ -185,15 +192,14 @@ class Talk(State):
     messages: list[str] = field(default_factory=list)
 
 
-budget = Budgets(steps_remaining=1_000)
-limits = {"budgets": budget, "max_state_bytes": 200_000}
-chat = Workflow("chat", version="1", state=Talk, begin=lambda turns: Talk(turns=turns), **limits)
-
-
-# %%
 def answer(call, number):
     """Activity: the model's next answer, about 300 characters."""
     return f"answer {number}: " + "and so on, " * 26
+
+
+# %%
+limits = {"budgets": Budgets(steps_remaining=1_000), "max_state_bytes": 200_000}
+chat = Workflow("chat", version="1", state=Talk, begin=lambda turns: Talk(turns=turns), **limits)
 
 
 @chat.step
@@ -248,12 +254,13 @@ class Notes(State):
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-desk = Workflow("desk", version="1", state=Notes, begin=lambda: Notes(), max_state_bytes=4_000)
 idea: dict[str, Any] = {}
 later: list[str] = []
 
-
 # %%
+desk = Workflow("desk", version="1", state=Notes, begin=lambda: Notes(), max_state_bytes=4_000)
+
+
 @desk.step
 def remember(ctx, state):
     """Put the idea of the moment into the state."""
@@ -283,6 +290,7 @@ def refusal(name, value):
 
 # %%
 ideas = {"callback": print, "seen": {"LB-1"}, "log": "line\n" * 1_000, "login": "password=correct-horse"}
+later.clear()
 told = {name: refusal(name, value) for name, value in ideas.items()}
 assert "notes['callback'] (builtin_function_or_method)" in told["callback"]
 assert "set" in told["seen"] and "the limit is 4,000" in told["log"] and "secret" in told["login"]
@@ -298,9 +306,11 @@ show(pd.DataFrame({"the engine says": told}))
 # of 200,000 characters:
 
 # %%
-run = lab.start(refund, case=227)
-artifact = sql("SELECT ref, length(content) AS characters FROM artifacts")
-state_bytes = int(lab.history(run).bytes.max())
+long_path = new_path()
+with Lab(long_path, engine="snapshot") as long:
+    run = long.start(refund, case=227)
+    state_bytes = int(long.history(run).bytes.max())
+artifact = sql(long_path, "SELECT ref, length(content) AS characters FROM artifacts")
 assert run.state.note == artifact.ref[0] and artifact.characters[0] > 50 * state_bytes
 print(f"note: {artifact.characters[0]:,} characters, stored once\nlargest snapshot: {state_bytes:,} bytes")
 print(f"state.note = {run.state.note[:30]}...")
@@ -320,10 +330,12 @@ show(pd.DataFrame({"at version 3": {name: json.dumps(value) for name, value in t
 # A *fork* copies that one row under a new run id. Predict: how many model calls does that cost?
 
 # %%
-before = len(lab.provider(refund))
-fork = lab.fork("refund-17", 3, "what-if")
-assert len(lab.provider(refund)) == before  # the world has noticed nothing
-assert len(lab.history("what-if")) == 1
+past = Lab(":memory:", engine="snapshot", policy="ledger")
+past.start(refund, case=17, approve=True)
+before = len(past.provider(refund))
+fork = past.fork("refund-17", 3, "what-if")
+assert len(past.provider(refund)) == before  # the world has noticed nothing
+assert len(past.history("what-if")) == 1
 fork
 
 # %% [markdown]
@@ -331,14 +343,13 @@ fork
 # euros only. **Predict what happens:** is the customer paid 20 euros as well?
 
 # %%
-lab.resume("what-if")
-lab.approve("what-if", verdict="edited", changes={"amount": "20.00"})
 try:
-    lab.resume("what-if")
+    past.resume("what-if")
+    past.approve("what-if", verdict="edited", changes={"amount": "20.00"})
+    past.resume("what-if")
 except InvalidInput as error:
     refused = error
-paid = lab.provider(refund).query("target == 'payments'")
-assert sum(paid.subject.str.startswith("refund-17/")) == 1
+assert len(past.provider(refund).query("target == 'payments'")) == 1
 print(refused)
 
 # %% [markdown]

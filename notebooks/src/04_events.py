@@ -113,9 +113,10 @@ lab.timeline(run)
 # lost on this engine, too. (Simulated from here on, `real=False`.)
 
 # %%
-gap = lab.kill(refund, case=17, run_id="gap", at="policy_check/record:before#1", real=False)
-lab.resume(gap.run_id, approve=True)
-calls = [entry.operation for entry in lab.evidence("gap").outside if entry.kind == "activity"]
+other = Lab(":memory:", engine="event-sourced", policy="ledger")
+gap = other.kill(refund, case=17, at="policy_check/record:before#1", real=False)
+other.resume(gap.run_id, approve=True)
+calls = [entry.operation for entry in other.evidence(gap.run_id).outside if entry.kind == "activity"]
 assert calls.count("assess_policy") == 2
 print(calls)
 
@@ -161,11 +162,9 @@ def ask_model(call, facts):
 
 
 mail = {"mail": Target(capability="neither")}
-think = Workflow("think", version="1", state=Thought, begin=lambda: Thought(), targets=mail)
 
 
 # %%
-@think.step
 def ponder(ctx, state):
     """Two activities, a look at the clock and a throw of dice."""
     ran.append("ponder")
@@ -175,7 +174,6 @@ def ponder(ctx, state):
     return tell
 
 
-@think.step
 def tell(ctx, state):
     """Effect: mail the answer."""
     ran.append("tell")
@@ -187,6 +185,10 @@ def tell(ctx, state):
 # they show the second process only. Last chance to change your prediction.
 
 # %%
+think = Workflow("think", version="1", state=Thought, begin=lambda: Thought(), targets=mail)
+for step in (ponder, tell):
+    think.step(step)
+
 desk = Lab(":memory:", engine="event-sourced")
 died = desk.kill(think, at="ponder/commit:before#1", real=False)
 ran.clear()
@@ -314,16 +316,19 @@ def quick(call):
     return "quick answer"
 
 
+# %%
 noon = Workflow("noon", version="1", state=Thought, begin=lambda: Thought())
 
 
-# %%
 @noon.step
 def choose(ctx, state):
     """Decide by a clock that is read outside ctx."""
     state.answer = ctx.activity(careful if wall["hour"] < 12 else quick)
 
 
+# %%
+desk = Lab(":memory:", engine="event-sourced")
+wall["hour"] = 11
 desk.kill(noon, at="choose/commit:before#1", real=False)  # it dies at 11
 wall["hour"] = 13  # and is recovered at 13
 try:
@@ -356,6 +361,7 @@ def choose_by_record(ctx, state):
 
 
 # %%
+desk = Lab(":memory:", engine="event-sourced")
 wall["hour"] = 11
 desk.kill(repaired, at="choose_by_record/commit:before#1", real=False)
 wall["hour"] = 13
@@ -436,10 +442,8 @@ class Letter(State):
 
 
 targets = {"mail": Target(capability="neither"), "bank": Target(capability="dedup")}
-letter = Workflow("letter", version="1", state=Letter, begin=lambda: Letter(), targets=targets)
 
 
-@letter.step
 def make_number(ctx, state):
     """Make up a number, outside ctx."""
     state.number = uuid.uuid4().hex[:8]
@@ -447,20 +451,22 @@ def make_number(ctx, state):
 
 
 # %%
-@letter.step
 def send_letter(ctx, state):
     """Effect: tell the customer the number."""
     ctx.effect("mail", "send", {"number": state.number})
     return book
 
 
-@letter.step
 def book(ctx, state):
     """Effect: book the number with the bank."""
     ctx.effect("bank", "book", {"number": state.number})
 
 
 # %%
+letter = Workflow("letter", version="1", state=Letter, begin=lambda: Letter(), targets=targets)
+for step in (make_number, send_letter, book):
+    letter.step(step)
+
 quiet = Lab(":memory:", engine="event-sourced", policy="ledger")
 quiet.kill(letter, at="book/intent:before#1", real=False)
 run = quiet.resume("letter")
@@ -497,10 +503,8 @@ show(pd.DataFrame({"number": answers}))
 #
 # </details>
 
+
 # %%
-kept = Workflow("kept", version="2", state=Letter, begin=lambda: Letter(), targets=targets)
-
-
 def new_number(call):
     """Activity: make up a number."""
     return uuid.uuid4().hex[:8]
@@ -513,8 +517,11 @@ def make_recorded_number(ctx, state):
 
 
 # %%
+kept = Workflow("kept", version="2", state=Letter, begin=lambda: Letter(), targets=targets)
 for step in (make_recorded_number, send_letter, book):
     kept.step(step)
+
+quiet = Lab(":memory:", engine="event-sourced", policy="ledger")
 quiet.kill(kept, at="book/intent:before#1", real=False)
 quiet.resume("kept")
 effects = quiet.provider(kept).query("kind == 'effect'")
