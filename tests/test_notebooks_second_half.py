@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import uuid
 from itertools import pairwise
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from labkit.bench.launch import KILLED
-from tests.test_notebooks import NOTEBOOKS, SHOWS
+from tests.test_notebooks import NOTEBOOKS, end_marked, html_of, run
 
-# As in SHOWS, which takes them over: the notebooks are run once, by test_notebooks.
+# What each must show, as in test_notebooks.SHOWS: (anywhere, or in its last cell; the text; how often).
 PROMISES: dict[str, list[tuple[str, str, int]]] = {
     "05_hybrid": [
         ("anywhere", f"ended with status {KILLED}", 1),  # in W5, before the retention job
@@ -37,14 +39,31 @@ PROMISES: dict[str, list[tuple[str, str, int]]] = {
         ("anywhere", "the record ends in the middle", 1),
     ],
 }
-SHOWS.update(PROMISES)
 
 
 @pytest.fixture(params=PROMISES)
-def book(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
+def path(request: pytest.FixtureRequest) -> Path:
     """Each notebook of the second half."""
-    [path] = [path for path in NOTEBOOKS if path.stem == request.param]
+    [found] = [path for path in NOTEBOOKS if path.stem == request.param]
+    return found
+
+
+@pytest.fixture
+def book(path: Path) -> nbformat.NotebookNode:
+    """The notebook, not run."""
     return nbformat.read(path, as_version=4)
+
+
+def test_it_shows_what_it_promises(path, tmp_path):
+    mark = uuid.uuid4().hex
+    try:
+        executed = run(path, tmp_path, mark)
+    finally:
+        end_marked(mark)
+    cells = [html_of(cell) for cell in executed.cells if cell.cell_type == "code"]
+    for where, text, times in PROMISES[path.stem]:
+        shown = "\n".join(cells[-1:] if where == "last cell" else cells)
+        assert shown.count(text) == times, f"{text!r} {where}, in:\n{shown}"
 
 
 def test_every_numbered_part_proves_what_it_says(book):
