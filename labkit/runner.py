@@ -15,7 +15,7 @@ from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import EffectRejected, InvalidInput, Unsupported
+from labkit.errors import EffectRejected, InvalidInput, StaleWrite, Unsupported
 from labkit.journal import EndOfJournal, Journal
 from labkit.model import TERMINAL, Done, Event, Run, Workflow
 from labkit.moves import CLOSE, apply, close, next_move
@@ -167,7 +167,11 @@ class Runner:
         run = self.read(run_id)
         with self.parts.store.transaction("run/claim") as tx:
             if run.status in TERMINAL:
-                raise runs.lost(tx, run)
+                raise StaleWrite(
+                    f"run {run_id} is closed, status {run.status}: only an open run can be cancelled",
+                    safe="nothing was written",
+                    next=f"labkit history {run_id} --db FILE shows how it ended",
+                )
             run.fence = runs.claim(tx, self.tenant, run_id, self.owner).fence
         with self.parts.store.transaction("run/close") as tx:
             run.status, run.reason, run.next_transition = "cancelled", reason, None

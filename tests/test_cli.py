@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 import typer
 from command import answer, labkit, refused
@@ -61,12 +63,65 @@ def test_help_imports_nothing_that_is_slow():
         (("runs", "--db", "missing.db"), "there is no database"),
         (("trajectory", "missing.jsonl", "--effect", "book"), "missing.jsonl"),
         (("taps", "--engine", "none"), "expected one of"),
+        (("run", "--case", "17", "--input", "case=18"), "the input case is given twice"),
+        (("bench", "--input", "case=17", "--input", "case=17"), "the input case is given twice"),
+        (("matrix", "refund", "--workflow", "other"), "two workflows were named"),
+        (("matrix", "--case", "270"), "case 270 is refused"),
+        (("interleave", "--case", "270"), "case 270 is refused"),
+        (("explore", "--out", "no/such/found.json"), "there is no folder no/such"),
+        (("bench", "--out", "."), "is a folder"),
+        (("run", "--db", "no/such/lab.db"), "there is no folder no/such"),
+        (("runs", "--db", "no/such/lab.db"), "there is no folder no/such"),
+        (("run", "--db", "."), "is a folder"),
+        (("runs", "--db", "."), "is a folder"),
+        (("run", "--db", ":memory:"), "keeps nothing"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_type(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert said in refused(labkit(*arguments, *([] if arguments[0] in ("replay", "runs") else ["--json"])))
+    told = refused(labkit(*arguments, *([] if arguments[0] in ("replay", "runs") else ["--json"])))
+    assert said in told and told.count("next:") <= 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["run", "taps", "matrix", "bench", "explore", "interleave"])
+def test_the_workflow_has_the_same_two_places_in_every_command(name: str):
+    command = typer.main.get_command(build()).commands[name]
+    places = [option for parameter in command.params for option in parameter.opts]
+    assert places[0] == "workflow" and "--workflow" in places
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(28, "No space left on device", "report.json"), 2, "labkit: report.json: No space left on device\n"),
+        (apsw.FullError("database or disk is full"), 2, "labkit: the database: database or disk is full\n"),
+        (RuntimeError("a defect"), 70, "RuntimeError: a defect\n"),
+    ],
+)
+def test_an_error_from_below_is_told_and_never_looks_like_a_failed_check(error, code, said, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("labkit.matrix.matrix", fail)
+    done = labkit("matrix", "--json")
+    assert done.exit_code == code and done.stderr.endswith(said) and done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_told_in_one_sentence():
+    assert "the disk is full" in refused(labkit("run", "--db", "/dev/full"))
+
+
+def test_a_folder_that_cannot_be_written_is_called_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def cannot(*_: object, **__: object) -> None:
+        raise apsw.CantOpenError("unable to open database file")
+
+    (tmp_path / "lab.db").touch()
+    monkeypatch.setattr("labkit.store.sqlite.apsw.Connection", cannot)
+    may = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path and may(path, mode))
+    assert "read-only" in refused(labkit("runs", "--db", tmp_path / "lab.db"))
 
 
 def test_a_mistyped_command_or_option_suggests_the_nearest():
@@ -78,8 +133,11 @@ def test_decide_says_what_a_new_process_may_do():
     assert labkit("decide", "--selftest").stdout == (
         "execute=true reconcile=true advance=true missing_key_stopped=true\n"
     )
+    names = ("execute", "reconcile", "advance", "missing_key_stopped")
+    assert answer(labkit("decide", "--selftest", "--json")) == dict.fromkeys(names, True)
     example = labkit("decide", "--example").stdout
-    assert answer(labkit("decide", "--json", stdin=example)) == {"action": "reconcile"}
+    for checkpoint in (example, "\ufeff" + example):  # some editors put a mark before the first byte
+        assert answer(labkit("decide", "--json", stdin=checkpoint)) == {"action": "reconcile"}
     without_key = json.dumps({**EXAMPLE, "effect_key": ""})
     assert answer(labkit("decide", "--json", stdin=without_key)) == {"action": "stop"}
 
@@ -88,6 +146,7 @@ def test_the_selftest_fails_when_a_decision_does(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("labkit.effects.decision.decide", lambda checkpoint: "execute")
     failed = labkit("decide", "--selftest")
     assert failed.exit_code == 1 and "reconcile=false" in failed.stdout
+    assert answer(labkit("decide", "--selftest", "--json"), code=1)["reconcile"] is False
 
 
 @pytest.mark.parametrize("field", list(EXAMPLE))
@@ -105,6 +164,22 @@ def test_what_is_no_checkpoint_is_refused(body: str):
         capture_output=True,
     )
     assert done.returncode == 2 and done.stdout == b"" and b"not a checkpoint" in done.stderr
+
+
+def test_an_empty_input_is_called_empty_and_a_terminal_is_told_what_is_awaited():
+    assert "the input is empty" in refused(labkit("decide", stdin=""))
+    pty = pytest.importorskip("pty", reason="this system has no pseudo terminals")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from labkit.cli import main; main()", "decide"]
+    with subprocess.Popen(command, stdin=theirs, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr and "--example" in process.stderr.readline()
+            os.write(ours, b"\x04")
+            assert process.wait(30) == 2
+        finally:
+            process.kill()
+            os.close(ours)
+            os.close(theirs)
 
 
 def test_an_interruption_says_so_and_exits_with_130(monkeypatch: pytest.MonkeyPatch):

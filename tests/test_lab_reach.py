@@ -1,4 +1,4 @@
-"""What a lab promises when the process that owned the provider ends: refused calls are sent again, lost ones are not."""
+"""What a lab promises when the owner of the provider ends: refused calls are sent again, lost ones are not."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from labkit import Lab, refund
+from labkit.bench.job import Job
 from labkit.bench.launch import KILLED
 from labkit.errors import EffectUnknown
-from labkit.lab.child import LabJob, launch
+from labkit.lab.child import launch
 from labkit.lab.outside import ProcessOutside, world_folder
 from labkit.lab.reach import Reached
 from labkit.model import Order
@@ -86,7 +87,7 @@ def test_a_run_goes_on_when_the_owner_of_the_provider_is_gone(how: str, path: Pa
 def test_a_child_that_finds_no_provider_starts_one_and_is_killed_by_it(path: Path, tmp_path: Path):
     with Lab(path, **SAFE) as lab, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
-        job = LabJob.of(
+        job = Job.of(
             Scenario(workflow=refund, inputs={"case": 17}, run_id="refund-17", **SAFE),
             folder=str(tmp_path),
             database=str(path),

@@ -55,7 +55,7 @@ def test_a_call_that_is_paid_twice_is_marked_again():
 
 def test_an_ambiguous_effect_says_what_a_person_can_do():
     timeline = story("W3", effect="send_mail")
-    assert marks(timeline) == ["ambiguous", "waiting"]
+    assert marks(timeline) == ["ambiguous"], "what it waits for is said once"
     assert "look into the sent folder" in str(timeline)
     assert ">ambiguous</text>" in timeline.svg()
 

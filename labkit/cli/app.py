@@ -1,6 +1,7 @@
 """Puts the commands together and turns errors into messages and exit codes.
 
-Exit codes: 0 as wished, 1 when a check failed, 2 for bad input, 130 when interrupted.
+Exit codes: 0 as wished, 1 when a check failed, 2 for bad input or a file that cannot be used, 70 for a defect of the
+lab or of a workflow's code (with its traceback), 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, ParamSpec
@@ -18,31 +20,43 @@ from labkit.cli import deciding, exploring, looking, measuring, running
 from labkit.errors import LabError
 
 INTERRUPTED = 130
+DEFECT = 70
 P = ParamSpec("P")
 
 COMMANDS: tuple[tuple[str, tuple[Callable[..., None], ...]], ...] = (
     ("Run and crash", (running.run, running.taps, looking.demo)),
     ("Every crash", (exploring.matrix, exploring.explore, exploring.replay, exploring.interleave)),
     ("Measure", (measuring.bench, measuring.trajectory, measuring.perf)),
-    ("Look and decide", (looking.runs, looking.history, looking.effects)),
+    ("Look and decide", (looking.runs, looking.history, looking.effects, looking.outside)),
     ("Look and decide", (deciding.approve, deciding.resolve, deciding.cancel, deciding.decide)),
     ("This machine", (looking.doctor,)),
 )
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, with a refusal told on standard error and exit 2, and an interruption with exit 130."""
+    """The command, with whatever ends it told on standard error, and the exit code that says what it was."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+        except (typer.Exit, BrokenPipeError):
+            raise
         except LabError as error:
             print(f"labkit: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except OSError as error:
+            print(f"labkit: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("labkit: interrupted; what was finished stands", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if type(error).__module__ == "apsw":  # not imported here: help needs no database
+                print(f"labkit: the database: {error}", file=sys.stderr)
+                raise typer.Exit(2) from None
+            traceback.print_exc()
+            raise typer.Exit(DEFECT) from None
 
     return run
 

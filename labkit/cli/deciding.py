@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit
-from labkit.cli.standing import standing
+from labkit.cli.standing import tell_standing
 from labkit.errors import InvalidInput
 
 MAX_CHECKPOINT = 1_000_000  # bytes
@@ -41,7 +42,7 @@ def approve(
 
     with Lab(options.existing(db), tenant=tenant, workflows=options.own(workflow)) as lab:
         view = lab.approve(run_id, verdict=verdict, by=by, changes=_object(changes))
-        emit(as_json, view.data(), lambda: standing(view, workflow, db))
+        tell_standing(lab, view, workflow, db, as_json)
 
 
 def resolve(
@@ -58,7 +59,7 @@ def resolve(
 
     with Lab(options.existing(db), tenant=tenant, workflows=options.own(workflow)) as lab:
         view = lab.resolve(effect_key, verdict, receipt)
-        emit(as_json, view.data(), lambda: standing(view, workflow, db))
+        tell_standing(lab, view, workflow, db, as_json)
 
 
 def cancel(
@@ -74,7 +75,7 @@ def cancel(
 
     with Lab(options.existing(db), tenant=tenant, workflows=options.own(workflow)) as lab:
         view = lab.cancel(run_id, reason)
-        emit(as_json, view.data(), lambda: standing(view, workflow, db))
+        tell_standing(lab, view, workflow, db, as_json)
 
 
 def decide(
@@ -90,8 +91,9 @@ def decide(
 
     if selftest:
         line = decision.selftest()
-        print(line)
-        raise typer.Exit(1 if "=false" in line else 0)
+        passed = {name: value == "true" for name, _, value in (each.partition("=") for each in line.split())}
+        print(json.dumps(passed) if as_json else line)
+        raise typer.Exit(0 if all(passed.values()) else 1)
     if example:
         print(json.dumps(EXAMPLE, indent=2))
         return
@@ -106,10 +108,12 @@ def _checkpoint() -> Any:
 
     hint = "labkit decide --example prints a valid checkpoint"
     if sys.stdin.isatty():
-        raise InvalidInput("no checkpoint on standard input", next="labkit decide --json < checkpoint.json; " + hint)
-    body = sys.stdin.buffer.read(MAX_CHECKPOINT + 1)
+        print(f"reading a checkpoint as JSON, up to the end of input (Ctrl-D); {hint}", file=sys.stderr)
+    body = sys.stdin.buffer.read(MAX_CHECKPOINT + 1).removeprefix(codecs.BOM_UTF8)
     if len(body) > MAX_CHECKPOINT:
         raise InvalidInput(f"the checkpoint has more than {MAX_CHECKPOINT:,} bytes", safe="nothing was decided")
+    if not body.strip():
+        raise InvalidInput("not a checkpoint: the input is empty", safe="nothing was decided", next=hint)
     try:
         return msgspec.json.decode(body, type=Checkpoint)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labkit.cli import options
-from labkit.cli.output import emit, progress
+from labkit.cli.output import begun_with, emit, progress, said_with
 from labkit.errors import LabError
 from labkit.lab.tables import table
 
@@ -25,7 +26,8 @@ OUT_HELP = "Save the counterexample here, if there is one."
 
 
 def matrix(
-    workflow: options.WorkflowOption = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     engine: options.Engines = None,
     policy: options.Policies = None,
     provider: options.Providers = None,
@@ -40,23 +42,25 @@ def matrix(
     """
     from labkit import matrix as table_of
 
-    flow = options.workflow_of(workflow)
+    flow = options.workflow_of(options.name_of(workflow, named))
     chosen = {"engines": options.engines(engine), "policies": options.policies(policy)}
-    with progress(f"{flow.name}, {crashes} crashes") as tell:
+    given = options.inputs_of(flow, case, inputs)
+    with progress(f"{flow.name}, at most {crashes} {'crash' if crashes == 1 else 'crashes'}") as tell:
         report = table_of.matrix(
             flow,
             **chosen,
             providers=options.providers(provider),
             crashes=crashes,
-            inputs=options.inputs_of(flow, case, inputs),
+            inputs=given,
             progress=tell,
         )
-    emit(as_json, report, lambda: table_of.render(report))
+    emit(as_json, begun_with(given, report), lambda: said_with(given, table_of.render(report)))
     raise typer.Exit(1 if report.unexpected else 0)
 
 
 def explore(
-    workflow: options.WorkflowName = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     engine: options.Engine = None,
     policy: options.Policy = None,
     provider: options.Provider = "as-declared",
@@ -73,15 +77,18 @@ def explore(
     """
     from labkit.sim import explore as search
 
-    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
+    name = options.name_of(workflow, named)
+    flow, names = options.workflow_of(name), options.combination(engine, policy, provider)
     given = options.inputs_of(flow, case, inputs)
+    options.writable(out, options.is_json_with("format", "schedule"))
     with progress(f"{flow.name} on {names.engine}, {names.policy}") as tell:
         count = _adding(tell)
         report = search(flow, **names._asdict(), drift=drift, crashes=crashes, progress=count, **given)
     if report.counterexample:
-        report.counterexample.workflow = workflow  # the name by which `labkit replay` finds it again
+        report.counterexample.workflow = name  # the name by which `labkit replay` finds it again
     saved = report.counterexample.save(out) if out and report.counterexample else None
-    emit(as_json, report, lambda: _found(str(report), report.counterexample, saved))
+    said, following = _found(report.counterexample, out, saved)
+    emit(as_json, begun_with(given, report), lambda: said_with(given, str(report), *said), following)
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -115,7 +122,8 @@ def replay(
 
 
 def interleave(
-    workflow: options.WorkflowName = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     engine: options.Engine = None,
     policy: options.Policy = None,
     provider: options.Provider = "as-declared",
@@ -129,10 +137,11 @@ def interleave(
     """
     from labkit.sim.interleave import interleave as search
 
-    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
+    flow = options.workflow_of(options.name_of(workflow, named))
+    names, given = options.combination(engine, policy, provider), options.inputs_of(flow, case, inputs)
     with progress(f"{flow.name}: two workers"):
-        report = search(flow, **names._asdict(), **options.inputs_of(flow, case, inputs))
-    emit(as_json, report, lambda: _interleaved(report))
+        report = search(flow, **names._asdict(), **given)
+    emit(as_json, begun_with(given, report), lambda: said_with(given, _interleaved(report)))
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -161,14 +170,13 @@ def _adding(tell: Callable[[int, int | None], None]) -> Callable[[int], None]:
     return count
 
 
-def _found(report: str, counterexample: Counterexample | None, saved: Path | None) -> Any:
-    from rich.console import Group
-
-    lines = [report]
-    if counterexample:
-        lines += ["", f"counterexample: {counterexample}"]
-        lines.append(f"next: labkit replay {saved}" if saved else "next: --out FILE saves it, labkit replay plays it")
-    return Group(*lines)
+def _found(counterexample: Counterexample | None, out: Path | None, saved: Path | None) -> tuple[list[str], list[str]]:
+    """What to say about a counterexample, and the commands to type next."""
+    if counterexample is None:
+        return ([f"no counterexample: {out} was not written"] if out else []), []
+    own = f" --workflow {counterexample.workflow}" if ":" in counterexample.workflow else ""
+    replay = [f"labkit replay {shlex.quote(str(saved))}{own}"] if saved else []
+    return ["", f"counterexample: {counterexample}", *([] if saved else ["--out FILE saves it"])], replay
 
 
 def _interleaved(report: Any) -> Any:

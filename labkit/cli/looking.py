@@ -1,13 +1,16 @@
-"""`labkit runs`, `history`, `effects`, `doctor` and `demo`: look, and change nothing."""
+"""`labkit runs`, `history`, `effects`, `outside`, `doctor` and `demo`: look, and change nothing."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit, telling
+from labkit.cli.standing import verdicts
 from labkit.lab.tables import table
 
 if TYPE_CHECKING:
@@ -19,7 +22,9 @@ def runs(db: options.Database, tenant: options.Tenant = None, as_json: options.J
     from labkit.lab.facade import Lab
 
     with Lab(options.existing(db), tenant=tenant) as lab:
-        _frame("runs", lab.runs(), as_json, ("run_id", "tenant_id", "workflow_id", "engine", "status", "created_at"))
+        shown = ("run_id", "tenant_id", "workflow_id", "engine", "status", "created_at")
+        nothing = f"{db} holds no run{f' of tenant {tenant}' if tenant else ' yet'}"
+        _frame("runs", lab.runs(), as_json, shown, nothing)
 
 
 def history(
@@ -43,7 +48,32 @@ def effects(
     from labkit.lab.facade import Lab
 
     with Lab(options.existing(db), tenant=tenant) as lab:
-        _frame("effects", lab.effects(run_id), as_json, ("effect_key", "status", "attempts", "receipt_id", "reconcile"))
+        frame, shown = lab.effects(run_id), ("effect_key", "status", "attempts", "receipt_id")
+        doubtful = frame[frame.status == "ambiguous"]
+        notes = [f"{row.effect_key} is in doubt: {row.reconcile}" for row in doubtful.itertuples()]
+        commands = verdicts(doubtful.effect_key, f"--db {shlex.quote(str(db))}")
+        _frame("effects", frame, as_json, shown, f"run {run_id} has planned no effect", notes, commands)
+
+
+def outside(db: options.Database, as_json: options.Json = False) -> None:
+    """List what really happened at the provider: the receipts that a person needs to resolve a doubt.
+
+    It is read from the provider's ledger files; the database is not opened.
+    """
+    from labkit.lab.outside import world_folder
+    from labkit.provider.ledger_file import read_ledger
+    from labkit.timeline.operations import describe
+
+    folder = world_folder(options.existing(db))
+    entries = [entry for path in sorted(folder.glob("provider-*.jsonl")) for entry in read_ledger(path)[0]]
+    columns = ("target", "what", "subject", "receipt_id")
+    rows = [
+        (entry.target, describe(entry).partition(" → ")[0], entry.subject, entry.receipt_id)
+        for entry in entries
+        if entry.kind != "activity"
+    ]
+    title = f"orders: {len(rows)}; activity calls: {len(entries) - len(rows)} (--json lists them)"
+    emit(as_json, {"outside": entries}, lambda: table(columns, rows, title) if entries else "nothing has happened yet")
 
 
 def doctor(as_json: options.Json = False) -> None:
@@ -77,8 +107,25 @@ def demo(
         emit(True, {policy: comparison.data() for policy, comparison in found.items()}, str)
 
 
-def _frame(name: str, frame: pd.DataFrame, as_json: bool, shown: tuple[str, ...] = ()) -> None:
+def _frame(
+    name: str,
+    frame: pd.DataFrame,
+    as_json: bool,
+    shown: tuple[str, ...] = (),
+    nothing: str = "nothing is kept",
+    notes: Sequence[str] = (),
+    commands: Sequence[str] = (),
+) -> None:
+    """Print a frame: all of it as JSON, or the columns `shown` as a table; `nothing` says that it is empty."""
+    from rich.console import Group
+
     records: list[dict[Any, Any]] = frame.to_dict(orient="records")
     columns = shown or tuple(frame.columns)
-    rows = ([record[column] for column in columns] for record in records)
-    emit(as_json, {name: records}, lambda: table(columns, rows))
+    rows = ([_short(column, record[column]) for column in columns] for record in records)
+    shape = Group(table(columns, rows), *notes) if records else nothing
+    emit(as_json, {name: records}, lambda: shape, commands)
+
+
+def _short(column: str, value: Any) -> Any:
+    """A time to the minute; all else as it is."""
+    return str(value)[:16] if column.endswith("_at") else value

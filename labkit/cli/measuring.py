@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labkit.cli import options
-from labkit.cli.output import emit, progress, telling
+from labkit.cli.output import begun_with, emit, progress, said_with, telling
 
 if TYPE_CHECKING:
     from labkit.bench import BenchReport
@@ -20,7 +20,8 @@ FILES_HELP = "Recorded agent runs, JSON Lines in the chat-completions format."
 
 
 def bench(
-    workflow: options.WorkflowOption = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     engine: options.Engines = None,
     policy: options.Policies = None,
     provider: options.Provider = "as-declared",
@@ -39,7 +40,9 @@ def bench(
     from labkit.bench import run as campaign
     from labkit.bench.launch import DEFAULT_MODE
 
-    flow = options.workflow_of(workflow)
+    flow = options.workflow_of(options.name_of(workflow, named))
+    given = options.inputs_of(flow, case, inputs)
+    options.writable(out, options.is_json_with("trials", "cells"))
     with progress(f"{flow.name}: real kills") as tell:
         report = campaign(
             engines=options.engines(engine),
@@ -47,13 +50,13 @@ def bench(
             provider=options.providers([provider])[0],
             repeat=repeat,
             workflow=flow,
-            inputs=options.inputs_of(flow, case, inputs),
+            inputs=given,
             mode="plain" if plain else DEFAULT_MODE,
             out=keep,
             keep=keep is not None,
             progress=tell,
         )
-    _conclude(report, out, as_json)
+    _conclude(report, given, out, as_json)
 
 
 def trajectory(
@@ -85,15 +88,14 @@ def perf(
     emit(as_json, report, lambda: speed.render(report))
 
 
-def _conclude(report: BenchReport, out: Path | None, as_json: bool) -> None:
+def _conclude(report: BenchReport, given: dict[str, Any], out: Path | None, as_json: bool) -> None:
     """Write and print a campaign's report; end as it ended."""
-    import msgspec
-
     from labkit.bench import render
 
+    data = begun_with(given, report)
     if out:
-        out.write_text(json.dumps(msgspec.to_builtins(report), indent=2) + "\n", "utf-8")
-    emit(as_json, report, lambda: render(report))
+        out.write_text(json.dumps(data, indent=2) + "\n", "utf-8")
+    emit(as_json, data, lambda: said_with(given, render(report)))
     if report.interrupted:
         raise KeyboardInterrupt
     raise typer.Exit(0 if report.ok else 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+import shlex
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -14,9 +16,9 @@ from labkit.errors import InvalidInput
 if TYPE_CHECKING:
     from labkit.model import Workflow
 
-WORKFLOW_HELP = "A case of the lab (refund), or module:attribute of your own."
-WorkflowName = Annotated[str, typer.Argument(metavar="WORKFLOW", help=WORKFLOW_HELP)]
-WorkflowOption = Annotated[str, typer.Option("--workflow", metavar="NAME", help=WORKFLOW_HELP)]
+WORKFLOW_HELP = "A case of the lab (refund, the default), or module:attribute of your own."
+WorkflowName = Annotated[str | None, typer.Argument(metavar="WORKFLOW", help=WORKFLOW_HELP)]
+WorkflowOption = Annotated[str | None, typer.Option("--workflow", metavar="NAME", help="The same as WORKFLOW.")]
 Case = Annotated[int | None, typer.Option(help="The input `case`: a row of datasets/refund_cases.csv.")]
 Inputs = Annotated[
     list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="An input of the workflow; VALUE as JSON.")
@@ -92,18 +94,39 @@ def workflow_of(name: str) -> Workflow[Any]:
     return find_workflow(name)
 
 
+def name_of(positional: str | None, option: str | None) -> str:
+    """The workflow's name, given in either place; raise InvalidInput for two names."""
+    if positional and option and positional != option:
+        raise InvalidInput(f"two workflows were named: {positional} and {option}", safe="nothing was run")
+    return positional or option or "refund"
+
+
 def inputs_of(workflow: Workflow[Any], case: int | None, given: list[str] | None) -> dict[str, Any]:
-    """The inputs of a run: `--input` and `--case`, else the workflow's own example. Raise InvalidInput if malformed."""
+    """The inputs of a run as they were given, else the workflow's own example.
+
+    Raise InvalidInput when they are malformed, or when no run can begin with them.
+    """
+    from labkit.runner import first_state
+
+    found = given_inputs(case, given) or dict(workflow.example)
+    first_state(workflow, found)
+    return found
+
+
+def given_inputs(case: int | None, given: list[str] | None) -> dict[str, Any]:
+    """The inputs that `--case` and `--input` name, each once; raise InvalidInput if malformed."""
     found: dict[str, Any] = {} if case is None else {"case": case}
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise InvalidInput(f"--input {text!r} is not NAME=VALUE", safe="nothing was run", next="--input case=17")
+        if name in found:
+            raise InvalidInput(f"the input {name} is given twice", safe="nothing was run", next="give it once")
         try:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value  # plain text need not be quoted twice
-    return found or dict(workflow.example)
+    return found
 
 
 def own(workflow: str | None) -> list[Workflow[Any]]:
@@ -113,8 +136,46 @@ def own(workflow: str | None) -> list[Workflow[Any]]:
 
 def existing(db: Path) -> Path:
     """The path of a database that is there; raise InvalidInput otherwise, so that looking makes no file."""
-    if not db.is_file():
-        raise InvalidInput(
-            f"there is no database {db}", safe="nothing was made", next=f"labkit run refund --case 17 --db {db}"
-        )
+    if not db.parent.is_dir():
+        raise InvalidInput(f"there is no folder {db.parent}", safe="nothing was made", next="correct --db")
+    if not db.exists():
+        make = f"labkit run refund --case 17 --db {shlex.quote(str(db))}"
+        raise InvalidInput(f"there is no database {db}", safe="nothing was made", next=make)
     return db
+
+
+def kept(db: Path | None) -> Path | None:
+    """The path of a database that outlives the command; raise InvalidInput for one in memory."""
+    if str(db) == ":memory:":
+        raise InvalidInput("a database in memory keeps nothing", safe="nothing was run", next="--db lab.db, or no --db")
+    return db
+
+
+def writable(out: Path | None, ours: Callable[[bytes], bool]) -> None:
+    """Raise InvalidInput unless a report can be written to `out`: a new file, or one of `ours` to be replaced."""
+    if out is None:
+        return
+    why = ""
+    if out.is_dir():
+        why = "is a folder"
+    elif not out.parent.is_dir():
+        why = f"cannot be made: there is no folder {out.parent}"
+    elif out.exists() and not ours(out.read_bytes()):
+        why = "is there already and is no such report"
+    elif not os.access(out if out.exists() else out.parent, os.W_OK):
+        why = "cannot be written"
+    if why:
+        raise InvalidInput(f"--out {out} {why}", safe="nothing was run, and the file is untouched", next="name another")
+
+
+def is_json_with(*fields: str) -> Callable[[bytes], bool]:
+    """Tells whether a file's content is a JSON object with these fields, or nothing at all."""
+
+    def ours(content: bytes) -> bool:
+        try:
+            found = json.loads(content or "null")
+        except ValueError:
+            return False
+        return not content or (isinstance(found, dict) and set(fields) <= set(found))
+
+    return ours

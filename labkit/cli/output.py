@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-def emit(as_json: bool, data: Any, show: Callable[[], Any]) -> None:
-    """Print `data` (a record or plain data) as JSON, or else what `show()` returns, by rich."""
+WIDEST = 400  # columns that one word may claim
+
+
+def emit(as_json: bool, data: Any, show: Callable[[], Any], commands: Iterable[str] = ()) -> None:
+    """Print `data` (a record or plain data) as JSON, or else what `show()` returns, by rich.
+
+    Below that stand the `commands` to type next, one a line and as they are, however narrow the terminal.
+    """
     if as_json:
         import msgspec
 
@@ -17,7 +26,34 @@ def emit(as_json: bool, data: Any, show: Callable[[], Any]) -> None:
         return
     from rich.console import Console
 
-    Console(markup=False, highlight=False, emoji=False).print(show())
+    console, shown = Console(markup=False, highlight=False, emoji=False), show()
+    console.width = max(console.width, _longest_word(console, shown))
+    console.print(shown)
+    for number, command in enumerate(commands):
+        print("" if number else "\nnext:\n", end="")
+        print(command)
+
+
+def _longest_word(console: Console, shown: Any) -> int:
+    """The width below which an id or a key would be broken."""
+    from rich.measure import Measurement
+
+    return Measurement.get(console, console.options.update(max_width=WIDEST), shown).minimum
+
+
+def begun_with(inputs: dict[str, Any], report: Any) -> dict[str, Any]:
+    """A report as plain data, with the inputs of the runs that it is about."""
+    import msgspec
+
+    return {**msgspec.to_builtins(report, str_keys=True), "inputs": inputs}
+
+
+def said_with(inputs: dict[str, Any], *shown: Any) -> Any:
+    """What is shown, below the inputs of the runs that it is about."""
+    from rich.console import Group
+
+    said = ", ".join(f"{name} {value}" for name, value in inputs.items())
+    return Group(f"inputs: {said[:200]}" if said else "no inputs", *shown)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit
-from labkit.cli.standing import death, next_command
+from labkit.cli.standing import death, next_commands
 from labkit.errors import InvalidInput
 from labkit.lab.tables import table
 
@@ -24,7 +24,7 @@ CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeate
 
 
 class Wish(NamedTuple):
-    """What `labkit run` is asked for; `name` is the run's id."""
+    """What `labkit run` is asked for; `name` is the run's id. `inputs` are empty where none were given."""
 
     workflow: Workflow[Any]
     inputs: dict[str, Any]
@@ -39,7 +39,7 @@ class Wish(NamedTuple):
         """The run's id."""
         from labkit.lab.facade import run_id_of
 
-        return run_id_of(self.workflow, self.inputs) if self.run_id is None else self.run_id
+        return run_id_of(self.workflow, self.inputs or self.workflow.example) if self.run_id is None else self.run_id
 
 
 def open_lab(path: Path, workflow: Workflow[Any], names: options.Combination, drift: bool) -> Lab:
@@ -64,7 +64,8 @@ def carry_out(lab: Lab, wish: Wish) -> list[Killed]:
 
 
 def run(
-    workflow: options.WorkflowName = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     case: options.Case = None,
     inputs: options.Inputs = None,
     crash: Annotated[list[str] | None, typer.Option("--crash", metavar="TAP", help=CRASH_HELP)] = None,
@@ -88,24 +89,25 @@ def run(
         raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
     if effect and not crash:
         raise InvalidInput("--effect says whose window --crash means: it needs --crash W1 to W5")
-    flow = options.workflow_of(workflow)
-    wish = Wish(flow, options.inputs_of(flow, case, inputs), run_id, crash or [], effect, resume, approve)
-    names = options.combination(engine, policy, provider)
+    name = options.name_of(workflow, named)
+    flow, names = options.workflow_of(name), options.combination(engine, policy, provider)
+    wish = Wish(flow, options.given_inputs(case, inputs), run_id, crash or [], effect, resume, approve)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="labkit-")) if db is None else ""
-        lab = stack.enter_context(open_lab(db or Path(folder) / "lab.db", flow, names, drift))
-        _keeps(lab.find(wish.name), engine, policy)
+        lab = stack.enter_context(open_lab(options.kept(db) or Path(folder) / "lab.db", flow, names, drift))
+        _keeps(lab.find(wish.name), wish, engine, policy)
         killed = carry_out(lab, wish)
         found = lab.find(wish.name)
-        following = next_command(found, workflow, db)
         timeline = lab.timeline(wish.name) if found else None
+        following = next_commands(found, timeline.effects if timeline else [], name, db)
         data: dict[str, Any] = {"killed": [each.data() for each in killed], "run": found.data() if found else None}
-        data |= {"timeline": timeline.data() if timeline else None, "next": following}
-        emit(as_json, data, lambda: _shown(killed, timeline, following))
+        data |= {"timeline": timeline.data() if timeline else None, "next": ", then ".join(following)}
+        emit(as_json, data, lambda: _shown(killed, timeline), following)
 
 
 def taps(
-    workflow: options.WorkflowName = "refund",
+    workflow: options.WorkflowName = None,
+    named: options.WorkflowOption = None,
     case: options.Case = None,
     inputs: options.Inputs = None,
     engine: options.Engine = None,
@@ -118,7 +120,8 @@ def taps(
     from labkit.lab.foresee import foresee
     from labkit.scenario import Scenario
 
-    flow, names = options.workflow_of(workflow), options.combination(engine, policy, provider)
+    flow = options.workflow_of(options.name_of(workflow, named))
+    names = options.combination(engine, policy, provider)
     given = options.inputs_of(flow, case, inputs)
     passed = foresee(
         Scenario(workflow=flow, inputs=given, engine=names.engine, policy=names.policy, provider=names.provider)
@@ -129,10 +132,11 @@ def taps(
     emit(as_json, data, lambda: table(("tap", "window"), (row.values() for row in rows), title))
 
 
-def _keeps(found: RunView | None, engine: str | None, policy: str | None) -> None:
-    """Refuse to go on with a run on another engine or policy than it was begun with."""
+def _keeps(found: RunView | None, wish: Wish, engine: str | None, policy: str | None) -> None:
+    """Refuse to go on with a run with another workflow, input, engine or policy than it was begun with."""
     if found is None:
         return
+    found.require(wish.workflow, wish.inputs)
     for kind, asked, own in (("engine", engine, found.engine), ("policy", policy, found.run.policy)):
         if asked not in (None, own):
             raise InvalidInput(
@@ -142,9 +146,8 @@ def _keeps(found: RunView | None, engine: str | None, policy: str | None) -> Non
             )
 
 
-def _shown(killed: list[Killed], timeline: Any, hint: str) -> Any:
+def _shown(killed: list[Killed], timeline: Any) -> Any:
     from rich.console import Group
 
     parts: list[Any] = [part for each in killed for part in (death(each), "")]
-    parts += [timeline] if timeline else []
-    return Group(*parts, *(["", f"next: {hint}"] if hint else []))
+    return Group(*parts, *([timeline] if timeline else []))

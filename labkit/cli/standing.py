@@ -1,38 +1,54 @@
-"""How a run stands, and the command to type next."""
+"""How a run stands, and the commands to type next."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labkit.cli.output import emit
 from labkit.lab.tables import listing
 from labkit.model import TERMINAL
 
 if TYPE_CHECKING:
+    from labkit.effects.ledger import Entry
+    from labkit.lab.facade import Lab
     from labkit.lab.view import Killed, RunView
 
 
-def standing(view: RunView, workflow: str | None, db: Path) -> Any:
-    """The run as a table, with the next command instead of the next call."""
-    lines = [(name, text) for name, text in view.lines() if name != "next"]
-    following = next_command(view, workflow or view.run.workflow_id, db)
-    return listing([*lines, ("next", following)] if following else lines)
+def tell_standing(lab: Lab, view: RunView, workflow: str | None, db: Path, as_json: bool) -> None:
+    """Print the run, and the next commands instead of the next call."""
+    following = next_commands(view, lab.evidence(view).effects, workflow or view.run.workflow_id, db)
+    emit(as_json, view.data(), lambda: _without_next(view), following)
 
 
 def death(killed: Killed) -> Any:
     """What is known of a process that was killed, as a table."""
-    return listing((name, text) for name, text in killed.lines() if name != "next")
+    return _without_next(killed)
 
 
-def next_command(view: RunView | None, workflow: str, db: Path | None) -> str:
-    """What to type next; empty when nothing is left to do, or nothing was kept."""
+def _without_next(shown: RunView | Killed) -> Any:
+    return listing((name, text) for name, text in shown.lines() if name != "next")
+
+
+def next_commands(view: RunView | None, effects: Iterable[Entry], workflow: str, db: Path | None) -> list[str]:
+    """What to type next, a command a line; empty when nothing is left to do, or nothing was kept."""
     if view is None or view.status in TERMINAL:
-        return ""
+        return []
     if db is None:
-        return f"the same with --db {workflow.rpartition(':')[2]}.db, so that the run is kept for a person to decide"
-    go_on = f"labkit run {workflow} --run-id {view.id} --db {db}"
+        return [f"the same with --db {workflow.rpartition(':')[2]}.db, so that the run is kept for a person to decide"]
+    file = f"--db {shlex.quote(str(db))}"
+    own = f"--workflow {workflow} {file}" if ":" in workflow else file
+    before: list[str] = []
     if view.status == "waiting_for_approval":
-        return f"labkit approve {view.id} --db {db}, then {go_on}"
+        before = [f"labkit approve {view.id} {own}"]
     if view.status == "waiting_for_person":
-        return f"labkit effects {view.id} --db {db}, labkit resolve EFFECT_KEY --verdict ... --db {db}, then {go_on}"
-    return go_on
+        doubtful = (entry.effect_key for entry in effects if entry.status == "ambiguous")
+        before = [f"labkit outside {file}", *verdicts(doubtful, own)]
+    return [*before, f"labkit run {workflow} --run-id {view.id} {file}"]
+
+
+def verdicts(keys: Iterable[str], where: str) -> list[str]:
+    """For each effect in doubt the command by which a person says what became of it; the verdict is left to them."""
+    return [f"labkit resolve {shlex.quote(key)} {where} --verdict ..." for key in keys]

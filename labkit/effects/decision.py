@@ -30,7 +30,10 @@ class Checkpoint(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def decide(checkpoint: Checkpoint) -> str:
-    """`execute`, `advance`, `reconcile` or `stop`; raise InvalidInput when the evidence itself cannot be trusted."""
+    """`execute`, `advance`, `reconcile` or `stop`; raise InvalidInput when the evidence itself cannot be trusted.
+
+    An effect in doubt is reconciled whatever its budget: to ask is no attempt.
+    """
     _check(checkpoint)
     if checkpoint.status != "running":
         return "stop"

@@ -16,7 +16,7 @@ from labkit.lab.reach import Reached
 from labkit.timeline.trace import Trace, trace_folder
 
 
-class LabJob(Job):
+class LabJob(Job, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A job in a lab: when the provider ends, the child finds or starts the next one, as every lab does."""
 
     def client(self) -> Reached:
@@ -33,7 +33,7 @@ class Ended(msgspec.Struct, kw_only=True):
     output: str
 
 
-def launch(job: LabJob, window: str) -> Ended:
+def launch(job: Job, window: str) -> Ended:
     """Run `job`, which dies in this crash window, in a new Python process and wait for its end."""
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # it finds the modules that we find
     command = [sys.executable, "-m", "labkit.lab.child", msgspec.json.encode(job).decode(), window]

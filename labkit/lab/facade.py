@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +11,7 @@ from labkit.check.evidence import Evidence
 from labkit.codec import check_id
 from labkit.coordination import approvals
 from labkit.effects import ledger
-from labkit.effects.reconcile import compensate, resolve
+from labkit.effects.reconcile import RESOLUTIONS, compensate, resolve
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.lab import frames
 from labkit.lab.kill import kill
@@ -98,9 +97,11 @@ class Lab:
         `real=False` only simulates the crash, which leaves the same rows. Raises InvalidInput for a tap that the
         process would not pass; nothing is then run.
         """
-        inputs = inputs or workflow.example
+        run_id = check_id("run id", run_id_of(workflow, inputs or workflow.example) if run_id is None else run_id)
+        if there := self.find(run_id):
+            there.require(workflow, inputs)
+        inputs = inputs or (there.inputs if there else workflow.example)
         first_state(workflow, inputs)
-        run_id = check_id("run id", run_id_of(workflow, inputs) if run_id is None else run_id)
         return kill(self._machine, workflow, inputs, run_id, at=at, effect=effect, real=real)
 
     def approve(
@@ -115,22 +116,39 @@ class Lab:
         run_id, tenant = _id(run), self._machine.header(_id(run)).tenant_id
         asked = [each for each in approvals.of_run(self._machine.store, run_id) if each.status == "requested"]
         if not asked:
-            raise InvalidInput(f"run {run_id} asks for no approval", safe="nothing was written", next="lab.run(run_id)")
+            raise InvalidInput(
+                f"run {run_id} is {self.run(run_id).status} and asks for no approval",
+                safe="nothing was written",
+                next=f"labkit run --run-id {run_id} --db {self._machine.path} shows it; lab.run({run_id!r}) in Python",
+            )
         decision = Decision(verdict=known("verdict", verdict, approvals.VERDICTS), by=by, changes=changes or {})
+        if verdict == "edited" and not changes:
+            raise InvalidInput(
+                "verdict edited changes nothing: no changes were given",
+                safe="nothing was written",
+                next="""--verdict edited --changes '{"amount": "20.00"}'; changes={"amount": "20.00"} in Python""",
+            )
         with self._machine.recording(run_id):
             approvals.decide(self._machine.store, tenant, asked[0].request_id, decision)
         return self.run(run_id)
 
     def resolve(self, effect_key: str, verdict: str, receipt: str = "") -> RunView:
         """Say what became of an ambiguous effect: `confirmed` (with its receipt), `not-done` or `rejected`."""
-        found = self._effect(effect_key)
+        known("verdict", verdict, RESOLUTIONS)
+        if (verdict == "confirmed") != bool(receipt):
+            raise InvalidInput(
+                f"verdict {verdict} {'needs a receipt' if verdict == 'confirmed' else f'has no receipt: {receipt!r}'}",
+                safe="nothing was written",
+                next=f"labkit outside --db {self._machine.path} lists receipts; lab.provider() in Python",
+            )
+        found = self._machine.effect(effect_key)
         with self._machine.recording(found.run_id):
             resolve(self._machine.store, found.tenant_id, effect_key, verdict, receipt)
         return self.run(found.run_id)
 
     def compensate(self, effect_key: str) -> RunView:
         """Undo a confirmed effect at its provider."""
-        found = self._effect(effect_key)
+        found = self._machine.effect(effect_key)
         parts = self._machine.worker(found.run_id).parts
         with self._machine.recording(found.run_id):
             compensate(parts.store, parts.world, found.tenant_id, effect_key)
@@ -219,20 +237,6 @@ class Lab:
 
     def _view(self, run: Run[Any]) -> RunView:
         return RunView(run, self._machine.header(run.run_id).engine)
-
-    def _effect(self, effect_key: str) -> ledger.Entry:
-        found = ledger.find(self._machine.store, effect_key)
-        if found is None or self._machine.tenant not in (None, found.tenant_id):
-            there = [
-                row[0] for row in self._machine.store.rows("SELECT effect_key FROM effects WHERE status='ambiguous'")
-            ]
-            near = get_close_matches(effect_key, there, 3, 0.1)
-            raise InvalidInput(
-                f"the ledger knows no effect {effect_key}",
-                safe="nothing was written",
-                next=f"ambiguous are: {', '.join(near)}" if near else "lab.effects(run_id) lists the effects of a run",
-            )
-        return found
 
 
 def run_id_of(workflow: Workflow[Any], inputs: dict[str, Any]) -> str:

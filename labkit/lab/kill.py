@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from labkit.bench.job import Job
 from labkit.bench.launch import KILLED
 from labkit.check.windows import windows
 from labkit.effects import ledger
 from labkit.errors import InvalidInput, LabError, UnknownRun
-from labkit.lab.child import LabJob, launch
+from labkit.lab.child import launch
 from labkit.lab.foresee import choose_tap, foresee
 from labkit.lab.machine import Machine
 from labkit.lab.outside import ProcessOutside, world_name
@@ -40,7 +41,7 @@ def kill(
         raise InvalidInput(
             "a lab in memory cannot lose a process and keep its data",
             safe="nothing was run",
-            next='use Lab("lab.db"), or kill(..., real=False) for a simulated crash',
+            next='name a file: --db lab.db; in Python: Lab("lab.db"), or kill(..., real=False) for a simulated crash',
         )
     scenario = _scenario(machine, workflow, inputs, run_id)
     taps = foresee(scenario, machine.image(), machine.outside.entries(workflow.name))
@@ -85,7 +86,7 @@ def _nothing_to_kill(machine: Machine, run_id: str) -> InvalidInput:
 def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tuple[int, int]:
     machine.outside.world(scenario)
     with tempfile.TemporaryDirectory() as folder:
-        job = LabJob.of(
+        job = Job.of(
             scenario,
             folder=folder,
             database=machine.path,

@@ -97,6 +97,19 @@ class Machine:
             owner = rows[0][0]
         return runs.header(self.store, owner, run_id)
 
+    def effect(self, effect_key: str) -> ledger.Entry:
+        """The effect with this key in our ledger; raise InvalidInput that names ambiguous ones when there is none."""
+        found = ledger.find(self.store, effect_key)
+        if found is None or self.tenant not in (None, found.tenant_id):
+            there = [row[0] for row in self.store.rows("SELECT effect_key FROM effects WHERE status='ambiguous'")]
+            near = ", ".join(get_close_matches(effect_key, there, 3, 0.1))
+            raise InvalidInput(
+                f"the ledger knows no effect {effect_key}",
+                safe="nothing was written",
+                next=f"ambiguous are: {near}" if near else f"labkit effects RUN --db {self.path} lists those of a run",
+            )
+        return found
+
     def scenario_of(self, found: runs.Header) -> Scenario:
         """The scenario of a run that is there: a run keeps its engine and its policy."""
         scenario = self.scenario(self.find(found.workflow_id), {}, found.run_id, found.engine)

@@ -1,4 +1,4 @@
-"""Plain tables for a terminal. Text is shown as it is, never as markup."""
+"""Plain tables for a terminal. Text is shown as it is, never as markup; ids, keys and times are never broken."""
 
 from __future__ import annotations
 
@@ -11,18 +11,28 @@ from rich.text import Text
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
-    """A table with a head; each cell is shown as `str` shows it."""
-    made = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in columns:
-        made.add_column(name, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))
+    """A table with a head; each cell is shown as `str` shows it. A column of single words is never wrapped."""
+    made = Table(
+        title=title or None,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    cells = [[str(cell) for cell in row] for row in rows]
+    for at, name in enumerate(columns):
+        made.add_column(name, overflow="fold", no_wrap=not any(" " in row[at] for row in cells))
+    for row in cells:
+        made.add_row(*map(Text, row))
     return made
 
 
 def listing(lines: Iterable[tuple[str, str]]) -> Table:
     """Names and texts, one pair a line."""
     made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
     for name, text in lines:
         made.add_row(Text(name, style="bold"), Text(text))
     return made

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from labkit.effects.ledger import Entry
-from labkit.model import Run, State
+from labkit.errors import InvalidInput
+from labkit.model import Run, State, Workflow
 from labkit.provider.protocol import Entry as Outside
 from labkit.timeline.operations import describe
 from labkit.timeline.timeline import MEANING
@@ -71,6 +72,26 @@ class RunView(_Shown):
         """What to type next."""
         return ADVICE.get(self.status, "lab.timeline({id!r}) shows what happened").format(id=self.id)
 
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the run was begun with, as far as it is recorded: 200 characters of each input, read as JSON or text."""
+        pairs = (ref.partition(":") for ref in self.run.input_refs)
+        return {name: _value(text) for name, _, text in pairs}
+
+    def require(self, workflow: Workflow[Any], inputs: dict[str, Any]) -> None:
+        """Raise InvalidInput unless the run was begun with this workflow and, where they are given, these inputs."""
+        asked = [f"{name}:{value}"[:200] for name, value in inputs.items()]  # as a run records them
+        for kind, wish, own in (
+            ("workflow", [workflow.name], [self.run.workflow_id]),
+            ("inputs", asked or self.run.input_refs, self.run.input_refs),
+        ):
+            if sorted(wish) != sorted(own):
+                raise InvalidInput(
+                    f"run {self.id} was begun with {kind} {', '.join(own)}, not {', '.join(wish)}",
+                    safe="the run is untouched",
+                    next=f"leave the {kind} out, or use another run id",
+                )
+
     def data(self) -> dict[str, Any]:
         """The whole record as plain JSON data, with the engine."""
         return {**msgspec.to_builtins(self.run), "engine": self.engine}
@@ -86,6 +107,13 @@ class RunView(_Shown):
             ("next", self.next),
         ]
         return [(name, text) for name, text in shown if text]
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
 
 
 class Killed(_Shown):

@@ -115,7 +115,8 @@ class Timeline(msgspec.Struct, kw_only=True):
                 found.append(Finding(mark="ambiguous", text=text))
             elif effect.status == "confirmed" and ("effect", effect.subject) not in times:
                 found.append(Finding(mark="lost", text=f"{effect.effect_key} is confirmed, the provider has none"))
-        if self.status.startswith("waiting") and self.reason:
+        told = any(effect.status == "ambiguous" and effect.effect_key in self.reason for effect in self.effects)
+        if self.status.startswith("waiting") and self.reason and not told:
             found.append(Finding(mark="waiting", text=self.reason))
         return found or [Finding(mark="fine", text="each effect happened at most once, and no call was made again")]
 
