@@ -313,7 +313,8 @@ def cheapest(size, steps, rate):
 
 
 runs = [(200, 100), (16_000, 100), (16_000, 1_000_000)]
-columns = {f"{rate:g} crashes a step": [cheapest(*run, rate) for run in runs] for rate in (1e-5, 1e-3, 0.1)}
+rates = {"0.00001 crashes a step": 1e-5, "0.001": 1e-3, "0.1": 1e-1}
+columns = {name: [cheapest(*run, rate) for run in runs] for name, rate in rates.items()}
 pd.DataFrame(columns, index=[f"{size:,} characters, {steps:,} steps" for size, steps in runs])
 
 # %%
