@@ -58,11 +58,16 @@ def page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> It
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))
     yield opened
-    folder = Path(os.environ.get("LABKIT_ARTEFACTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    opened.screenshot(path=folder / f"{request.node.name}.png")
+    keep(opened, tmp_path, request.node.name)
     opened.close()
     assert not problems
+
+
+def keep(page: Page, folder: Path, name: str) -> None:
+    """Keep a screenshot as `name`."""
+    path = Path(os.environ.get("LABKIT_ARTEFACTS", folder)) / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path)
 
 
 @pytest.fixture
@@ -132,7 +137,7 @@ def test_with_bare_a_crash_in_w3_shows_the_duplicate_in_shape_and_words(widget: 
     expect(card).to_contain_text("run: completed")
     expect(card).to_contain_text("payments-2 ◈ DUPLICATE")
     expect(widget.get_by_role("button", name="Kill a real process")).to_be_disabled()
-    widget.get_by_role("button", name="Take the crash back").click()
+    widget.get_by_role("button", name="Clear the crash").click()
     expect(widget.locator(".ct-ring")).to_have_count(0)
 
 
@@ -221,3 +226,4 @@ def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page
         expect(widget.get_by_role("slider", name="second crash")).to_be_visible()
         widget.get_by_role("combobox", name="policy").select_option("ledger")
         expect(widget.locator("tbody tr").first).to_contain_text("✓ valid")
+        keep(page, tmp_path, "jupyterlab")

@@ -134,7 +134,7 @@ def test_a_counterexample_of_two_crashes_shows_both(tmp_path: Path):
     lanes = widget.told()["hybrid"].timeline.lanes
     assert [lane.killed_at for lane in lanes] == [*two, ""]
     report.counterexample.schedule = [*two, two[1]]
-    with pytest.raises(InvalidInput, match="holds 3 crashes"):
+    with pytest.raises(InvalidInput, match="3 crashes"):
         CrashTimeline.of_counterexample(report.counterexample.save(tmp_path / "found.json"))
 
 

@@ -25,8 +25,13 @@ class Board {
     return this.engines().map((name) => this.scene.engines[name].life);
   }
 
+  /** Where a crash can stand; found once for a scene and what is shown of it. */
   slots() {
-    return slotsOf(this.lives());
+    const { engine } = this.model.get("knobs");
+    if (this.known?.scene !== this.scene || this.known.engine !== engine) {
+      this.known = { scene: this.scene, engine, slots: slotsOf(this.lives()) };
+    }
+    return this.known.slots;
   }
 
   /** For each engine: where it dies, and what follows; with a second crash, where that strikes, and what follows it. */
@@ -124,7 +129,9 @@ class Board {
       if (this.slot >= this.slots().at(-1)) this.step(-Infinity);
       this.playing = setInterval(() => this.step(1) || !this.playing || this.play(), 350);
     }
-    this.find("[data-do=play]").textContent = this.playing ? "❚❚ pause" : "▶ play";
+    const button = this.find("[data-do=play]");
+    button.textContent = this.playing ? "❚❚ pause" : "▶ play";
+    button.setAttribute("aria-label", button.textContent);
   }
 
   x(place) {

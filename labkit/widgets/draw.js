@@ -142,11 +142,14 @@ function drawEvent(view, id, op, passed) {
   else parts.push(label(x, Y.commits + 15, named, "ct-mid ct-small"));
   const acts = shown.outside.filter((each) => each.kind === "activity");
   if (acts.length) parts.push(drawActivities(x, wide, acts));
-  const again = shown.outside.some((each) => each.mark) ? ` (${shown.outside.find((each) => each.mark).mark})` : "";
-  const text = passed ? shown.text + again : `${op.name}: does not happen if the crash comes before`;
-  return `<g class="ct-event${passed ? "" : " ct-ghost"}" data-event="${id}" role="button" tabindex="-1"
-    aria-label="${esc(`${op.step} ${text}`)}"><title>${esc(`${op.step}: ${text}`)}</title>
-    <rect x="${x - wide / 2}" y="${Y.calls - 14}" width="${wide}" height="${Y.height - Y.calls}" class="ct-hit"/>${parts.join("")}</g>`;
+  const outside = shown.outside.map((each) => `${each.text}${each.mark ? ` ${each.mark}` : ""}`);
+  if (shown.repeated) outside.push("nothing new");
+  const text = passed ? [shown.text, ...outside].join(", ") : `${op.name}: does not happen if the crash comes before`;
+  const ghost = passed ? "" : " ct-ghost";
+  const name = esc(`${op.step} ${text}`);
+  return `<g aria-hidden="true" class="ct-drawn${ghost}">${parts.join("")}</g><g class="ct-event${ghost}" data-event="${id}"
+    role="button" tabindex="-1" aria-label="${name}"><title>${name}</title><rect class="ct-hit" x="${x - wide / 2}"
+    y="${Y.calls - 14}" width="${wide}" height="${Y.height - Y.calls}"/></g>`;
 }
 
 function drawCall(view, op, shown) {
@@ -211,8 +214,8 @@ function bins(view, ops, died) {
   const found = new Map();
   for (const op of ops) {
     const bin = Math.round(view.middle(op.column) / 4) * 4;
-    const shown = cut(op, seen(op, died));
-    const rank = shown.outside.some((each) => each.mark === "duplicate") ? 3 : shown.calls ? 2 : 1;
+    if (!seen(op, died)) continue;
+    const rank = op.outside.some((each) => each.mark === "duplicate") ? 3 : OUTSIDE.includes(op.name) ? 2 : 1;
     found.set(bin, Math.max(found.get(bin) || 0, rank));
   }
   return [...found].map(([x, rank]) =>

@@ -25,7 +25,7 @@ def key(policy: str, provider: str, drift: bool) -> str:
 
 def standalone(title: str, state: dict[str, Any], scenes: dict[str, Any]) -> str:
     """One page that holds the code, the style, the state of the model and every scene by its `key`."""
-    holds = {"state": {"alone": {}, "second": {}, "killed": {}, "progress": "", **state}, "scenes": scenes}
+    holds = {"state": {"alone": {"second": bool(state["second"])}, "progress": "", **state}, "scenes": scenes}
     data = json.dumps(holds, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"title": escape(title), "css": CSS, "esm": script(ESM), "data": data}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], SHELL)

@@ -21,10 +21,10 @@ function frame(id, title, choices, engines) {
     ${check("drift", "model drifts")} ${check("second", "second crash")}</div>
   <div class="ct-bar">
     <span class="ct-buttons">${button("home", "|◀", "first tap")}${button("back", "◀", "one tap back")}
-    ${button("play", "▶ play", "play", 'class="ct-wide"')}${button("step", "▶", "one tap on")}${button("end", "▶|", "last tap")}</span>
-    <span class="ct-buttons">${button("crash", "✗ Crash here", "Crash here, simulated", 'class="ct-main"')}
+    ${button("play", "▶ play", "▶ play", 'class="ct-wide"')}${button("step", "▶", "one tap on")}${button("end", "▶|", "last tap")}</span>
+    <span class="ct-buttons">${button("crash", "✗ Crash here", "✗ Crash here, simulated", 'class="ct-main"')}
     ${button("kill", "Kill a real process", "Kill a real process here, then resume")}
-    ${button("clear", "Clear", "Take the crash back")}</span>
+    ${button("clear", "Clear", "Clear the crash")}</span>
     <span class="ct-buttons">${button("out", "−", "zoom out")}${button("fit", "fit", "fit the whole run")}${button("in", "+", "zoom in")}
     <input type="range" data-pan min="0" max="1000" value="0" aria-label="pan along the run"></span>
   </div>
@@ -85,11 +85,11 @@ function card({ engine, outcome }) {
     return `<li${row.kind === "activity" ? ' class="ct-quiet"' : ""}>${row.kind === "activity" ? "call " : ""}${esc(row.text)}${mark}</li>`;
   });
   const real = (outcome.ended || []).map(([pid, status]) => `process ${pid} ended with ${status}`).join(", ");
-  return `<section class="ct-card" aria-label="${esc(engine)}"><h4>${esc(engine)} ${badge(outcome)}</h4>
+  return `<section class="ct-card" aria-label="${esc(engine)}"><p class="ct-name">${esc(engine)} ${badge(outcome)}</p>
     ${real ? `<p class="ct-real">really killed: ${esc(real)}</p>` : ""}
-    <div class="ct-two"><div><h5>what the engine believes</h5><p>run: <b>${esc(outcome.status)}</b></p>
+    <div class="ct-two"><div><p class="ct-side">what the engine believes</p><p>run: <b>${esc(outcome.status)}</b></p>
     <ul>${believed.join("") || "<li>no effect ledger with this policy</li>"}</ul></div>
-    <div><h5>what the provider did</h5><ol>${happened.join("")}</ol></div></div></section>`;
+    <div><p class="ct-side">what the provider did</p><ol>${happened.join("")}</ol></div></div></section>`;
 }
 
 /** The record of one event as a list of names and values. */

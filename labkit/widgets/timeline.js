@@ -13,8 +13,7 @@ function processesOf(each, crashed) {
 /** What the ledger says of each step when this process is gone. */
 function leave(states, life, died) {
   for (const op of life.ops) {
-    const { ledger } = cut(op, seen(op, died));
-    if (ledger) states.set(op.group, ledger);
+    if (op.ledger && cut(op, seen(op, died)).done) states.set(op.group, op.ledger);
   }
 }
 
@@ -30,7 +29,7 @@ function drawAll(board, shown, crashed) {
       parts.push(label(0, 17, title, "ct-bold"), label(GUTTER + 2, 17, end, "ct-quiet ct-small"), lanes(board));
       parts.push(`<g clip-path="url(#${board.id}-clip)" role="group" aria-label="${esc(`${each.engine}, process ${n + 1}`)}">`);
       parts.push(drawLife(board, each.engine, n + 1, life, died, lost, states, crashed), "</g></g>");
-      leave(states, life, died);
+      if (crashed) leave(states, life, died);
       top += Y.height;
     });
     top += 8;

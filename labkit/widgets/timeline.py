@@ -79,17 +79,17 @@ class CrashTimeline(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     @classmethod
-    def of_counterexample(cls, path: str | Path, workflow: Workflow[Any] | None = None) -> Self:
-        """The saved schedule, already crashed, on its engine. A workflow of your own has to be given.
+    def of_counterexample(cls, path: str | Path | Counterexample, workflow: Workflow[Any] | None = None) -> Self:
+        """The schedule that a report found or saved, already crashed, on its engine. Give a workflow of your own.
 
-        Raises InvalidInput for a file that is none, or that holds more than two crashes.
+        Raises InvalidInput for a file that is no counterexample, and for more than two crashes.
         """
-        found = Counterexample.load(path)
+        found = path if isinstance(path, Counterexample) else Counterexample.load(path)
         if len(found.schedule) > 2:
             raise InvalidInput(
-                f"{path} holds {len(found.schedule)} crashes, a timeline shows at most two",
-                safe="the file is untouched",
-                next=f"labkit replay {path}",
+                f"the schedule holds {len(found.schedule)} crashes, a timeline shows at most two",
+                safe="nothing was run",
+                next="labkit replay FILE tells it",
             )
         names = {"policy": found.policy, "provider": found.provider, "drift": found.drift, "faults": found.faults}
         workflow = workflow or known_case(found.workflow)
@@ -116,7 +116,9 @@ class CrashTimeline(anywidget.AnyWidget):
         turns = product(POLICIES, PROVIDERS, (False, True)) if knobs else [self._turn()]
         for turn in turns:
             scenes[page.key(*turn)] = Scene(self._rehearsals(*turn), pool).data()
-        state = {name: getattr(self, name) for name in ("choices", "knobs", "at", "at_second", "crashed", "killed")}
+        state = {
+            name: getattr(self, name) for name in ("choices", "knobs", "at", "at_second", "crashed", "second", "killed")
+        }
         text = page.standalone(self._title(), state, scenes)
         if path is not None:
             Path(path).write_text(text, "utf-8")
