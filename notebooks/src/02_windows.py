@@ -56,7 +56,6 @@ import inspect
 from tempfile import TemporaryDirectory, mkdtemp
 
 import pandas as pd
-from IPython.display import Code
 
 from labkit import Lab, explore, refund
 from labkit.effects.policies import Bare
@@ -105,7 +104,7 @@ show(pd.DataFrame(taps, columns=["tap", "window"]).set_index("tap"))
 # %%
 source = inspect.getsource(Bare.perform)
 assert "call(fx" in source and "intent" not in source
-Code(source, language="python")
+print(source)
 
 # %% [markdown]
 # ## 2 · Kill five processes

@@ -51,7 +51,6 @@ from typing import Any
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-from IPython.display import Code
 from msgspec import field
 
 from labkit import Lab, refund
@@ -85,7 +84,7 @@ def show(frame):
 members = (SnapshotEngine.commit, SnapshotEngine._write, SnapshotEngine.load)
 source = "\n".join(inspect.getsource(member) for member in members)
 assert SnapshotEngine.journals is False  # what a call inside a step returned is not written
-Code(source, language="python")
+print(source)
 
 # %% [markdown]
 # `runs.advance` changes one row of the header or raises: it checks that this process still owns the run, in the same

@@ -48,7 +48,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 import pandas as pd
-from IPython.display import Code
 
 from labkit import Lab, refund
 from labkit.engines import EventSourcedEngine
@@ -73,8 +72,9 @@ def show(frame):
 
 # %%
 members = (EventSourcedEngine.record, EventSourcedEngine._append, EventSourcedEngine.load)
+source = "\n".join(inspect.getsource(member) for member in members)
 assert EventSourcedEngine.journals is True
-Code("\n".join(inspect.getsource(member) for member in members), language="python")
+print(source)
 
 # %% [markdown]
 # The crash of notebook 03, on this engine: a real SIGKILL after the model's answer, before the commit of the step.
@@ -91,7 +91,7 @@ QUERY = "SELECT seq, kind, step, name, CAST(payload AS TEXT) AS payload FROM eve
 events = sql(path, QUERY)
 assert list(events.kind) == ["began", "activity", "activity", "completed", "activity"]
 assert "is within the limit" in events.payload.iloc[-1]
-events["payload"] = events.payload.str.slice(0, 100)
+events["payload"] = events.payload.str.slice(0, 70)
 show(events.set_index("seq"))
 
 # %% [markdown]
