@@ -150,14 +150,20 @@ def agent(size, steps, keep=False):
 # - *ms*: how many milliseconds it takes to read the run back, replay included; the fastest of five.
 
 # %%
-from labkit.provider.twin import Twin
-from labkit.runner import Runner, assemble
+from labkit.scenario import Scenario
 
 
+def runner_of(workflow, engine, store):
+    """Return what runs a workflow on an engine and a database, with nobody outside to call."""
+    scenario = Scenario(workflow=workflow, inputs={}, engine=engine, policy="bare")
+    return scenario.runner(store, scenario.twin())
+
+
+# %%
 def measure(engine, size, steps, keep=False):
     """Return what a run of the agent keeps a step, and what reading it back takes."""
     with closing(SqliteStore()) as store:
-        runner = Runner(assemble(agent(size, steps, keep), store, Twin({}), engine=engine, policy="bare"))
+        runner = runner_of(agent(size, steps, keep), engine, store)
         empty = len(store.image())
         runner.start("run-1", {})
         kept = (len(store.image()) - empty) / steps
@@ -383,7 +389,7 @@ twice.round(1)
 
 # %%
 store = SqliteStore()
-runner = Runner(assemble(agent(4_000, 103), store, Twin({}), engine="hybrid", policy="bare"))
+runner = runner_of(agent(4_000, 103), "hybrid", store)
 run = runner.start("run-1", {})
 before, kept = run.outcome(), len(runner.parts.engine.history("run-1"))
 with store.transaction("run/compact") as tx:
@@ -399,7 +405,7 @@ print(f"{gone} rows went; of {kept} events {left} are left; the run reads back a
 # %%
 from labkit.errors import Unsupported
 
-other = Runner(assemble(agent(4_000, 103), SqliteStore(), Twin({}), engine="event-sourced", policy="bare"))
+other = runner_of(agent(4_000, 103), "event-sourced", SqliteStore())
 run = other.start("run-1", {})
 try:
     with other.parts.store.transaction("run/compact") as tx:
