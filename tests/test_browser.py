@@ -6,35 +6,26 @@ A screenshot of each test is kept in its temporary folder, or in LABKIT_ARTEFACT
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import httpx
 import nbformat
 import pytest
+from notebook_server import PATIENCE, jupyterlab
 from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
 
 from labkit.cases.refund import refund
 from labkit.doctor import BROWSERS
 from labkit.widgets import CrashTimeline
+from labkit.widgets.page import key, standalone
 
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-PATIENCE = 60_000  # milliseconds that a busy machine may take for a kernel, or for real kills
 CELL = """from labkit import refund
 from labkit.widgets import CrashTimeline
 timeline = CrashTimeline(refund, case=17, engines=("snapshot", "hybrid"))
 timeline"""
-HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-HOMES += ("JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
-LAB = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=None"]
-LAB += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly"]
 
 
 @pytest.fixture(scope="module")
@@ -162,42 +153,48 @@ def test_everything_that_is_operated_has_a_name_and_a_role(widget: Locator):
     assert widget.locator("svg[role=img]").count() == 0, "what is operated is no picture"
 
 
-@contextmanager
-def jupyterlab(folder: Path) -> Iterator[str]:
-    """A JupyterLab on a free port of this machine, on `folder`, with settings of its own; yields its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(16)
-    settings = {name: str(folder / "home" / name.lower()) for name in HOMES}
-    command = [sys.executable, "-m", "jupyterlab", *LAB, f"--port={port}", f"--IdentityProvider.token={token}"]
-    with (folder / "lab.log").open("w") as log:
-        server = subprocess.Popen(
-            [*command, f"--ServerApp.root_dir={folder}"],
-            env={**os.environ, **settings, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + PATIENCE / 1000
-        while not answers(f"{address}/api/status?token={token}"):
-            assert server.poll() is None and time.monotonic() < deadline, (folder / "lab.log").read_text()[-3000:]
-            time.sleep(0.2)
-        yield f"{address}/lab/tree/{{}}?token={token}"
-        for each in httpx.get(f"{address}/api/kernels?token={token}").json():
-            httpx.delete(f"{address}/api/kernels/{each['id']}?token={token}")
-    finally:
-        server.terminate()
-        server.wait(30)
+def test_play_goes_on_tap_by_tap_until_it_is_paused(page: Page, widget: Locator):
+    handle(widget).focus()
+    page.keyboard.press("Home")
+    widget.get_by_role("button", name="play").click()
+    expect(handle(widget)).to_have_attribute("aria-valuenow", "2")
+    widget.get_by_role("button", name="pause").click()
+    expect(widget.get_by_role("button", name="play")).to_be_visible()
 
 
-def answers(address: str) -> bool:
-    try:
-        return httpx.get(address, trust_env=False).status_code == 200
-    except httpx.TransportError:
-        return False
+def test_of_ten_thousand_events_only_those_in_view_are_drawn(page: Page, tmp_path: Path):
+    timeline = CrashTimeline(refund, case=17)
+    times = 10_000 // sum(len(each["first"]) for each in timeline.scene["engines"].values()) + 1
+    path = tmp_path / "long.html"
+    timeline.scene = repeated(timeline.scene, times)
+    state = {name: getattr(timeline, name) for name in ("choices", "knobs", "at", "crashed", "second", "killed")}
+    path.write_text(standalone("long", state, {key("bare", "as-declared", False): timeline.scene}), "utf-8")
+    page.goto(path.as_uri())
+    expect(page.locator(".ct-event").first).to_be_visible()
+    slider = handle(page.locator(".ct"))
+    assert int(slider.get_attribute("aria-valuemax") or 0) > 8_000
+    slider.focus()
+    page.keyboard.press("End")
+    expect(slider).to_have_text("✗ W5")
+    assert 0 < page.locator(".ct-event").count() < 300
+    page.get_by_role("button", name="fit the whole run").click()
+    expect(page.locator(".ct-event")).to_have_count(0)
+    assert 0 < page.locator(".ct-bin").count() < 3 * 1280 / 4
+
+
+def repeated(scene: dict[str, Any], times: int) -> dict[str, Any]:
+    """The scene of a run that goes through all its steps again and again; what follows a crash stays as it is."""
+    wide = len(scene["columns"])
+    columns = [[group, visit + n, *rest] for n in range(times) for group, visit, *rest in scene["columns"]]
+    engines = {
+        name: {
+            **each,
+            "first": [[number, column + n * wide] for n in range(times) for number, column in each["first"]],
+            "crash": each["crash"] * times,
+        }
+        for name, each in scene["engines"].items()
+    }
+    return {**scene, "columns": columns, "engines": engines}
 
 
 def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page: Page, tmp_path: Path):
