@@ -20,6 +20,7 @@ class Empty(State):
 flow = Workflow("own", version="1", state=Empty, begin=lambda word="": Empty(word=word))
 @flow.step
 def only(ctx, state):
+    print("own code, run")
     return None
 """
 
@@ -139,6 +140,9 @@ def test_a_workflow_of_ones_own_runs_from_the_folder_where_it_lies(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)["run"]
     assert (run["workflow_id"], run["status"], run["data"]["word"]) == ("own", "completed", "hello")
+    assert "own code, run" in done.stderr, "what it prints does not get into the answer"
+    matrix = really("matrix", "own_flow:flow", "--engine", "hybrid", "--crashes", "2", "--json", cwd=tmp_path)
+    assert json.loads(matrix.stdout)["workflow"] == "own" and matrix.returncode == 0, matrix.stderr
     killed = really("run", "own_flow:flow", "--crash", "only/commit:before", "--json", cwd=tmp_path)
     assert json.loads(killed.stdout)["killed"][0]["exit_status"] == KILLED
 

@@ -17,6 +17,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from labkit.cli import deciding, exploring, looking, measuring, running
+from labkit.cli.output import kept_clear
 from labkit.errors import LabError
 
 INTERRUPTED = 130
@@ -39,7 +40,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with kept_clear(bool(kwargs.get("as_json"))):
+                command(*args, **kwargs)
         except (typer.Exit, BrokenPipeError):
             raise
         except LabError as error:
@@ -83,6 +85,7 @@ def main() -> None:
     try:
         build()()
     except KeyboardInterrupt:  # before a command began
+        print("labkit: interrupted; nothing was begun", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except SystemExit as ended:
         if ended.code == INTERRUPTED:

@@ -92,10 +92,10 @@ def decide(
     if selftest:
         line = decision.selftest()
         passed = {name: value == "true" for name, _, value in (each.partition("=") for each in line.split())}
-        print(json.dumps(passed) if as_json else line)
+        emit(as_json, passed, lambda: line)
         raise typer.Exit(0 if all(passed.values()) else 1)
     if example:
-        print(json.dumps(EXAMPLE, indent=2))
+        emit(as_json, EXAMPLE, lambda: json.dumps(EXAMPLE, indent=2))
         return
     action = decision.decide(_checkpoint())
     emit(as_json, {"action": action}, lambda: action)

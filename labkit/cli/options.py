@@ -89,6 +89,11 @@ def workflow_of(name: str) -> Workflow[Any]:
 
     from labkit.cases import find_workflow
 
+    module, _, attribute = name.partition(":")
+    stem = module.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
+    if not stem or module != stem:
+        example = f"{stem or 'module'}:{attribute or 'attribute'}"
+        raise InvalidInput(f"{name!r} names no module", safe="nothing was run", next=example)
     if "" not in sys.path:
         sys.path.insert(0, "")
     return find_workflow(name)

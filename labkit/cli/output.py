@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 WIDEST = 400  # columns that one word may claim
+_answers: TextIO | None = None  # where the JSON object goes, while standard output is kept clear for it
+
+
+@contextmanager
+def kept_clear(as_json: bool) -> Iterator[None]:
+    """With --json, standard output is for the answer alone: what else is printed meanwhile goes to standard error."""
+    global _answers
+    if not as_json:
+        yield
+        return
+    with ExitStack() as stack:
+        _answers = sys.stdout
+        if _descriptor(sys.stdout) == 1:  # children inherit the descriptor, not the name
+            sys.stdout.flush()
+            _answers = stack.enter_context(open(os.dup(1), "w", encoding="utf-8"))
+            stack.callback(os.dup2, _answers.fileno(), 1)
+            os.dup2(2, 1)
+        stack.enter_context(redirect_stdout(sys.stderr))
+        try:
+            yield
+        finally:
+            _answers = None
+
+
+def _descriptor(stream: TextIO) -> int:
+    try:
+        return stream.fileno()
+    except OSError:
+        return -1
 
 
 def emit(as_json: bool, data: Any, show: Callable[[], Any], commands: Iterable[str] = ()) -> None:
@@ -22,7 +53,7 @@ def emit(as_json: bool, data: Any, show: Callable[[], Any], commands: Iterable[s
     if as_json:
         import msgspec
 
-        print(json.dumps(msgspec.to_builtins(data, str_keys=True)))
+        print(json.dumps(msgspec.to_builtins(data, str_keys=True)), file=_answers or sys.stdout, flush=True)
         return
     from rich.console import Console
 
