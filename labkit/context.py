@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -12,38 +10,25 @@ from typing import Any
 
 import msgspec
 
-from labkit.clock import Clock, parse_time
-from labkit.codec import Codec, encode, read_back, return_decoder
+from labkit.clock import parse_time
+from labkit.codec import encode, read_back, return_decoder
 from labkit.coordination import approvals
 from labkit.effects.key import effect_key
-from labkit.effects.policies import Effect, Policy
-from labkit.engines import Engine
+from labkit.effects.policies import Effect
 from labkit.errors import EffectRejected, InvalidInput
 from labkit.journal import FAILURES, Failure, Journal, activity_failed
-from labkit.model import ApprovalRef, Decision, Event, Order, Receipt, Run, Workflow
-from labkit.provider.protocol import World
-from labkit.store.protocol import Store, Tx
+from labkit.model import ApprovalRef, Decision, Event, Order, Receipt, Run
+from labkit.parts import Parts
+from labkit.store import artifacts
+from labkit.store.protocol import Tx
 from labkit.suspend import Suspend
 
-ARTIFACTS = "CREATE TABLE IF NOT EXISTS artifacts (ref TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;"
 MAX_RESULT = 1_000_000  # bytes
 Write = Callable[[Tx], None]
 _receipts = msgspec.json.Decoder(Receipt)
 _decisions = msgspec.json.Decoder(Decision)
 _plain = msgspec.json.Decoder()
 _failures = msgspec.json.Decoder(Failure)
-
-
-class Parts(msgspec.Struct, kw_only=True):
-    """What a runner is made of."""
-
-    store: Store
-    workflow: Workflow[Any]
-    codec: Codec[Any]
-    engine: Engine
-    policy: Policy
-    world: World
-    clock: Clock
 
 
 class LiveContext:
@@ -54,14 +39,15 @@ class LiveContext:
         self.step = ""
         self.staged: list[Write] = []
         self.planned: list[str] = []
-        self._effects = self._activities = self._approvals = 0
+        self.waits_for = ""  # set when a wait was raised: the step has to let it pass
+        self._effects = self._activities = self._approvals = self._draws = 0
         self._inside = ""  # the activity that is being called
 
     def enter(self, step: str) -> None:
         """Begin a step: forget what the last one staged."""
         self.step = step
-        self.staged, self.planned = [], []
-        self._effects = self._activities = self._approvals = 0
+        self.staged, self.planned, self.waits_for = [], [], ""
+        self._effects = self._activities = self._approvals = self._draws = 0
 
     def activity(self, function: Callable[..., Any], *args: Any, cost: float = 0.0) -> Any:
         """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
@@ -153,13 +139,15 @@ class LiveContext:
 
     def random(self) -> float:
         """A random number, recorded where the engine records calls."""
-        return self._call("random", "random", random.random, _plain)
+        self._draws += 1
+        subject = self._subject(self._draws, "random")
+        return self._call("random", "random", lambda: self.parts.chance(subject), _plain)
 
     def artifact(self, content: str) -> str:
         """Store `content` once under its SHA-256; return the reference."""
         encode(content, f"artifact of step {self.step} in run {self.run.run_id}", MAX_RESULT)
-        ref = f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-        self.staged.append(lambda tx: _keep_artifact(tx, ref, content))
+        ref = artifacts.reference(content)
+        self.staged.append(lambda tx: artifacts.keep(tx, content))
         return self._call("artifact", ref, lambda: ref, _plain)
 
     def flush(self, tx: Tx) -> None:
@@ -215,6 +203,9 @@ class LiveContext:
         """Stage a failure: it becomes durable with the step's next write, or is forgotten if the step fails as well."""
         try:
             yield
+        except Suspend as wait:
+            self.waits_for = str(wait)
+            raise
         except FAILURES as error:
             if self.parts.engine.journals:
                 event = Event(0, "failed", self.step, name, msgspec.json.encode(Failure.of(error)))
@@ -244,7 +235,3 @@ class LiveContext:
         if cost > left:
             raise EffectRejected("budget_spent", f"activity {self.step}/{name} costs {cost}, {left} is left")
         self.run.budgets.cost_remaining = round(left - cost, 6)
-
-
-def _keep_artifact(tx: Tx, ref: str, content: str) -> None:
-    tx.execute("INSERT OR IGNORE INTO artifacts VALUES (?,?)", ref, content)

@@ -32,6 +32,10 @@ class StaleWrite(LabError):
     """Another owner moved the run on, or the run is closed. This owner's write was refused."""
 
 
+class StepFailed(LabError):
+    """An author's step raised an error of its own."""
+
+
 class Drift(LabError):
     """Replay asked for another call than the journal holds: the code no longer tells the recorded story."""
 

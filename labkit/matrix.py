@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 import msgspec
-from rich.table import Table
+from rich.console import Group, RenderableType
 
 from labkit.cases import find_workflow, name_of
 from labkit.check.cells import Cell
@@ -29,6 +29,7 @@ from labkit.sim import Report, bound, explore
 from labkit.sim.counterexample import Counterexample
 
 Combination = tuple[str, str, str]
+MOST_TOLD = 5
 Progress = Callable[[int, int], None]
 
 
@@ -131,10 +132,14 @@ def _explore_by_name(name: str, combination: Combination, crashes: int, inputs: 
     return msgspec.json.encode(_explore_one(find_workflow(name), combination, crashes, inputs))
 
 
-def render(report: MatrixReport) -> Table:
-    """The table for a terminal, one line a combination."""
+def render(report: MatrixReport) -> RenderableType:
+    """The table for a terminal, one line a combination; below it the first schedules that theory did not expect."""
     title = (
         f"{report.workflow}: all {report.schedules:,} schedules of {bound(report.crashes)}, "
         f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
-    return cell_table(report.cells, title, "schedules")
+    told = [
+        f"unexpected: crash at {', then at '.join(found['schedule'])} ({found['window']}): {', '.join(found['differs'])}"
+        for found in report.disagreements[:MOST_TOLD]
+    ]
+    return Group(cell_table(report.cells, title, "schedules"), *told)

@@ -12,12 +12,12 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from labkit.authoring import problem_of
 from labkit.errors import InvalidInput, UnknownStep
 
 TERMINAL = ("completed", "cancelled", "failed")
 WAITING = ("waiting_for_approval", "waiting_for_timer", "waiting_for_person")
 STATUSES = ("running", *WAITING, "quarantined", *TERMINAL)
-RESERVED = ("run", "close")  # steps of the runner itself, in taps and in the journal
 OUTCOME = ("status", "reason", "completed_steps", "position", "budgets", "data")
 CAPABILITIES = ("dedup", "lookup", "neither")
 
@@ -141,8 +141,7 @@ class Target(msgspec.Struct, kw_only=True):
 class ActivityCall(NamedTuple):
     """Handed to an activity as its first argument: `number` counts from 1 how often the world saw this very call.
 
-    A second call of the same logical activity has number 2, also in a new process. `drift` says that a model
-    stand-in should then answer differently.
+    The count outlives processes. `drift` says that a model stand-in should answer a second call differently.
     """
 
     number: int
@@ -222,9 +221,10 @@ class Workflow(Generic[S]):
         self.steps: dict[str, Step] = {}
 
     def step(self, function: Step) -> Step:
-        """Register a step under its function's name; raise InvalidInput when the name is taken or reserved."""
-        if function.__name__ in (*self.steps, *RESERVED):
-            raise InvalidInput(f"workflow {self.name}: the step name {function.__name__} is taken", next="rename it")
+        """Register a plain function of (ctx, state) under its name; raise InvalidInput if it is unfit."""
+        wrong = problem_of(function, taken=self.steps)
+        if wrong:
+            raise InvalidInput(f"workflow {self.name}: {wrong}")
         self.steps[function.__name__] = function
         return function
 

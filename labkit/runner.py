@@ -8,53 +8,18 @@ from typing import Any
 
 import msgspec
 
-from labkit.clock import Clock, SystemClock
-from labkit.codec import Codec, check_id, encode
-from labkit.context import ARTIFACTS, LiveContext, Parts
-from labkit.coordination import approvals
-from labkit.effects import ledger
-from labkit.effects.policies import POLICIES
-from labkit.engines import ENGINES
-from labkit.errors import EffectRejected, InvalidInput, StaleWrite, Unsupported
+from labkit.authoring import step_failed
+from labkit.codec import check_id, encode
+from labkit.context import LiveContext
+from labkit.errors import EffectRejected, InvalidInput, LabError, StaleWrite, StepFailed, Unsupported
 from labkit.journal import EndOfJournal, Journal
 from labkit.model import TERMINAL, Done, Event, Run, Workflow
 from labkit.moves import CLOSE, apply, close, next_move
-from labkit.provider.protocol import World
+from labkit.parts import Parts
 from labkit.store import runs
-from labkit.store.protocol import Store
 from labkit.suspend import Suspend
 
 CLAIMABLE = ("running", "waiting_for_timer", "waiting_for_person")  # time passes, and a provider may answer now
-
-
-def assemble(
-    workflow: Workflow[Any],
-    store: Store,
-    world: World,
-    *,
-    engine: str = "hybrid",
-    policy: str = "ledger",
-    clock: Clock | None = None,
-) -> Parts:
-    """The parts of a runner by name, with their tables made; raise InvalidInput for a name that does not exist."""
-    for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
-        if name not in known:
-            raise InvalidInput(
-                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
-            )
-    codec = Codec(workflow)
-    built = ENGINES[engine](store, codec)
-    for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS, built.schema):
-        store.install(schema)
-    return Parts(
-        store=store,
-        workflow=workflow,
-        codec=codec,
-        engine=built,
-        policy=POLICIES[policy](),
-        world=world,
-        clock=clock or SystemClock(),
-    )
 
 
 def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
@@ -221,6 +186,13 @@ class Runner:
             returned = step(ctx, ctx.run.data)
         except EffectRejected as refused:
             returned = Done("failed", refused.what)
+        except LabError:
+            raise
+        except Exception as error:
+            raise step_failed(name, ctx.run.run_id, error) from error
+        if ctx.waits_for:
+            what = f"step {name} caught the wait of run {ctx.run.run_id} and went on: {ctx.waits_for}"
+            raise StepFailed(what, safe="nothing of it was committed", next="catch Exception, never BaseException")
         move = next_move(self.parts.workflow, ctx.run, name, returned, deliver_first=bool(ctx.planned))
         if ctx.journal.take("completed", name, move.to):
             apply(ctx.run, name, move, ctx.planned)

@@ -10,11 +10,12 @@ from labkit.clock import Clock, SystemClock
 from labkit.coordination import approvals
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
+from labkit.parts import Parts, assemble
 from labkit.provider.faults import Fault
 from labkit.provider.ledger import Ledger
 from labkit.provider.protocol import World
 from labkit.provider.twin import Twin
-from labkit.runner import Parts, Runner, assemble, check_names
+from labkit.runner import Runner, check_names
 from labkit.store import runs
 from labkit.store.protocol import Store
 

@@ -10,8 +10,8 @@ from labkit.cases.refund import refund
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, StaleWrite, UnknownRun, UnknownStep, Unsupported
 from labkit.model import Done, Target
+from labkit.parts import assemble
 from labkit.provider.twin import Twin
-from labkit.runner import assemble
 from labkit.scenario import PROVIDERS, Scenario
 from labkit.store.sqlite import SqliteStore
 

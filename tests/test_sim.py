@@ -191,7 +191,10 @@ def test_a_workflow_that_fails_without_a_crash_is_not_explored():
         raise ZeroDivisionError("of the author")
 
     workflow.steps["s0"] = broken
-    with pytest.raises(LabError, match="fails without any crash: ZeroDivisionError: of the author"):
+    with pytest.raises(
+        LabError,
+        match=r"fails without any crash: StepFailed: step s0 .*ZeroDivisionError: of the author \(test_sim.py:\d+\)",
+    ):
         explore(workflow)
 
 

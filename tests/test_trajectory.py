@@ -16,8 +16,9 @@ from rich.console import Console
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
+from labkit.parts import assemble
 from labkit.provider.twin import Twin
-from labkit.runner import Runner, assemble
+from labkit.runner import Runner
 from labkit.scenario import Scenario
 from labkit.sim import explore
 from labkit.sim.lives import Simulation, first_life

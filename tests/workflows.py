@@ -14,9 +14,10 @@ from labkit.clock import ManualClock
 from labkit.effects import ledger
 from labkit.errors import ActivityFailed, LabError, UnknownRun
 from labkit.model import ActivityCall, Context, Done, Run, State, Target, Workflow
+from labkit.parts import assemble
 from labkit.provider.faults import Fault
 from labkit.provider.twin import Twin
-from labkit.runner import Runner, assemble
+from labkit.runner import Runner
 from labkit.scenario import approve_all
 from labkit.store import runs
 from labkit.store.sqlite import SqliteStore

@@ -13,10 +13,10 @@ from pathlib import Path
 
 # A part may import from the rows above it, and from its own row if no circle comes of it.
 LAYERS = (
-    ("errors", "clock", "taps", "model", "codec", "journal", "moves"),
+    ("errors", "authoring", "clock", "taps", "model", "codec", "journal", "moves"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
-    ("context", "runner", "scenario", "check"),
+    ("parts", "context", "runner", "scenario", "check"),
     ("sim", "bench", "stacks", "trajectory"),
     ("matrix", "perf", "timeline"),
     ("widgets", "grading", "lab", "doctor", "demo", "cli", "__init__", "__main__"),

@@ -106,8 +106,9 @@ def judge_trial(
         evidence=evidence,
         reference=reference.evidence,
         at_crash=last.found.status,
-        acknowledged=frozenset(step for life in dead for step in acknowledged(life.passed)),
-        again=frozenset(acknowledged(last.passed)),
+        acknowledged=Counter(step for life in dead for step in acknowledged(life.passed)),
+        again=Counter(acknowledged(last.passed)),
+        commits=Counter(acknowledged([crash.tap for crash in reference.crashes])),
         untracked=untracked,
         drift=scenario.drift,
     )

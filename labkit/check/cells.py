@@ -10,7 +10,7 @@ import msgspec
 
 from labkit.check.evidence import Evidence
 from labkit.check.invariants import Violation
-from labkit.check.theory import Expected
+from labkit.check.theory import Expected, foreseen
 from labkit.check.windows import WINDOWS
 
 COUNTS = ("duplicated", "lost", "untracked", "ambiguous", "activities_repeated")
@@ -82,13 +82,15 @@ class CellTable:
         cell.schedules += 1
         for name in COUNTS:
             setattr(cell, name, getattr(cell, name) + int(getattr(observed, name)))
-        self._broken[window].update(list(dict.fromkeys(violation.invariant for violation in violations)))
+        broken = list(dict.fromkeys(violation.invariant for violation in violations))
+        self._broken[window].update(broken)
         if expected is None:
             cell.expected = {}
             return
         for name in COUNTS:
             cell.expected[name] += int(getattr(expected, name))
         differs = [name for name in COUNTS if getattr(observed, name) != getattr(expected, name)]
+        differs += [name for name in broken if name not in foreseen(expected)]
         if differs:
             self.unexpected += 1
             if len(self.disagreements) < 20:

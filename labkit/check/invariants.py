@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ import msgspec
 
 from labkit.check.evidence import Evidence
 from labkit.model import OUTCOME, TERMINAL
+
+NO_STEPS: Counter[str] = Counter()
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -21,16 +24,17 @@ class Violation(msgspec.Struct, frozen=True):
 class Judged(NamedTuple):
     """What an invariant is judged on.
 
-    `reference` is a fault-free run of the same scenario; `at_crash` the status at the last crash; `acknowledged` the
-    steps whose commit was acknowledged before it; `again` the steps that were committed after it; `untracked` the
-    effects that only the provider knew of at some crash.
+    `reference` is a fault-free run of the same scenario, and `commits` how often it commits each step (once where it
+    does not say); `at_crash` is the status at the last crash; `acknowledged` counts the commits that were acknowledged
+    before it, by step, `again` those after it; `untracked` are the effects that only the provider knew of at a crash.
     """
 
     evidence: Evidence
     reference: Evidence
     at_crash: str = "none"
-    acknowledged: frozenset[str] = frozenset()
-    again: frozenset[str] = frozenset()
+    acknowledged: Counter[str] = NO_STEPS
+    again: Counter[str] = NO_STEPS
+    commits: Counter[str] = NO_STEPS
     untracked: frozenset[str] = frozenset()
     drift: bool = False
 
@@ -59,9 +63,11 @@ def _untracked(case: Judged) -> Iterator[str]:
 
 def _progress(case: Judged) -> Iterator[str]:
     completed = set(case.evidence.run.completed_steps) if case.evidence.run else set()
-    lost = case.acknowledged - completed - {"close"}
-    yield from (f"step {step} was acknowledged and is gone" for step in sorted(lost))
-    yield from (f"step {step} was acknowledged and ran again" for step in sorted(case.acknowledged & case.again))
+    for step, times in sorted(case.acknowledged.items()):
+        if step not in completed | {"close"}:
+            yield f"step {step} was acknowledged and is gone"
+        if case.again[step] and times + case.again[step] > case.commits.get(step, 1):
+            yield f"step {step} was acknowledged and ran again"
 
 
 def _terminal(case: Judged) -> Iterator[str]:
@@ -98,13 +104,13 @@ def _replay(case: Judged) -> Iterator[str]:
 
 
 def _finished(case: Judged) -> Iterator[str]:
-    """Every recovery ends: closed, or waiting for a person who has something to decide."""
+    """Every recovery ends: closed, waiting for a person who has something to decide, or as a fault-free run does."""
     if case.evidence.unreadable:
         yield f"the run cannot be read: {case.evidence.unreadable}"
     elif case.evidence.status == "waiting_for_person":
         if not any(entry.status in ("ambiguous", "planned") for entry in case.evidence.effects):
             yield "the run waits for a person and no effect needs one"
-    elif case.evidence.status not in TERMINAL:
+    elif case.evidence.status not in (*TERMINAL, case.reference.status):
         yield f"the run was resumed and stands at {case.evidence.status}"
 
 

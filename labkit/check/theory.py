@@ -58,6 +58,17 @@ class Expected(NamedTuple):
     lost: bool = False  # no protocol here ever closes a run without its effects
 
 
+FORESEEN = {
+    "duplicated": ("no duplicate effect", "the recovered result equals that of a fault-free run"),
+    "untracked": ("no untracked effect",),
+}
+
+
+def foreseen(expected: Expected) -> set[str]:
+    """The invariants that theory says a schedule breaks; any other that it breaks is unexpected."""
+    return {name for count, names in FORESEEN.items() if getattr(expected, count) for name in names}
+
+
 def expect(
     crashes: Sequence[Crashed], engine: str, policy: str, capability: dict[str, str], activities: dict[str, int]
 ) -> Expected | None:

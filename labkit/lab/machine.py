@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from labkit.cases import CASES, find_workflow
-from labkit.context import ARTIFACTS
-from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, UnknownRun
 from labkit.lab.outside import MemoryOutside, ProcessOutside, world_folder
 from labkit.model import Workflow
+from labkit.parts import SCHEMAS
 from labkit.provider.faults import Fault
 from labkit.runner import Runner
 from labkit.scenario import PROVIDERS, Scenario
@@ -48,7 +47,7 @@ class Machine:
         self.provider = known("provider", provider, PROVIDERS)
         self.drift, self.faults, self.tenant, self.path = drift, tuple(faults), tenant, str(path)
         self.store = SqliteStore(self.path)
-        for schema in (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, ARTIFACTS):
+        for schema in SCHEMAS:
             self.store.install(schema)
         self.on_disk = self.path != MEMORY
         self.outside = ProcessOutside(world_folder(self.path)) if self.on_disk else MemoryOutside()

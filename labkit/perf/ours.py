@@ -8,10 +8,11 @@ from typing import Any
 
 from labkit.errors import UnknownRun
 from labkit.model import ActivityCall, Budgets, State, Workflow
+from labkit.parts import assemble
 from labkit.perf.texts import texts
 from labkit.perf.watch import Watch
 from labkit.provider.twin import Twin
-from labkit.runner import Runner, assemble
+from labkit.runner import Runner
 from labkit.store.sqlite import SqliteStore
 
 ENDLESS = 10**9

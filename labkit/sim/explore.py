@@ -16,7 +16,7 @@ import msgspec
 
 from labkit.check.cells import Cell, CellTable, Observed
 from labkit.check.evidence import step_of
-from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.invariants import NO_STEPS, Judged, Violation, judge
 from labkit.check.theory import Crashed, expect, possible_crashes
 from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
@@ -75,7 +75,7 @@ class Branch(NamedTuple):
     """All schedules that lead to one life, and what was acknowledged or untracked at their crashes."""
 
     schedules: list[tuple[Crashed, ...]]
-    acknowledged: frozenset[str] = frozenset()
+    acknowledged: Counter[str] = NO_STEPS
     untracked: frozenset[str] = frozenset()
 
 
@@ -121,6 +121,7 @@ class Explorer:
         self.violations: Counter[str] = Counter()
         self._lived: dict[bytes, Life] = {}
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
+        self._commits = Counter(acknowledged(self.reference.taps))
         outside = self.reference.evidence.outside
         capability = self.simulation.world.capability
         self._capability = {step_of(e.subject): capability(e.target) for e in outside if e.kind == "effect"}
@@ -154,7 +155,7 @@ class Explorer:
             image = life.images[image_index]
             after = Branch(
                 [(*schedule, crash) for schedule in branch.schedules for crash in crashes],
-                branch.acknowledged | _committed(life, image_index),
+                branch.acknowledged + _committed(life, image_index),
                 branch.untracked | image.untracked,
             )
             successor = self._live(image, last=depth == self.crashes)
@@ -179,7 +180,8 @@ class Explorer:
             reference=self.reference.evidence,
             at_crash=image.status,
             acknowledged=branch.acknowledged,
-            again=_committed(life, len(life.images)),
+            again=Counter(acknowledged(life.taps)),
+            commits=self._commits,
             untracked=branch.untracked,
             drift=self.scenario.drift,
         )
@@ -218,7 +220,7 @@ def _by_image(life: Life) -> dict[int, list[Crashed]]:
     return found
 
 
-def _committed(life: Life, image_index: int) -> frozenset[str]:
-    """The steps whose commit was acknowledged by the time the image was left."""
-    known = zip(life.taps, life.image_of or [0] * len(life.taps), strict=True)
-    return frozenset(acknowledged(tap for tap, index in known if index <= image_index))
+def _committed(life: Life, image_index: int) -> Counter[str]:
+    """How often each step's commit was acknowledged by the time the image was left."""
+    known = zip(life.taps, life.image_of, strict=True)
+    return Counter(acknowledged(tap for tap, index in known if index <= image_index))

@@ -74,7 +74,7 @@ class Simulation:
             try:
                 run = drive(self.runner, self.scenario.run_id, self.scenario.inputs)
             except Exception as failure:  # whatever ends a recovery is a finding, not ours to hide
-                error = f"{type(failure).__name__}: {failure}"
+                error = f"{type(failure).__name__}: {getattr(failure, 'what', failure)}"
         evidence = gather(self.runner, self.scenario.run_id, run)
         return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error)
 

@@ -6,6 +6,7 @@ parity test proves that this leaves the same rows as a real SIGKILL and as the i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -76,7 +77,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     crashes = [Tap.parse(text) for text in schedule]
     store, world = SqliteStore(), scenario.twin(ManualClock())
     simulation = Simulation(scenario)
-    reference = first_life(simulation).evidence
+    reference = first_life(simulation)
     processes: list[Process] = []
     unknown: set[str] = set()
     at_crash = "none"
@@ -90,13 +91,13 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash = status_of(store, scenario.tenant, scenario.run_id)
     evidence = gather(runner, scenario.run_id, run, reread=True)
-    done = frozenset(step for process in processes[:-1] for step in acknowledged(process.taps))
     judged = Judged(
         evidence=evidence,
-        reference=reference,
+        reference=reference.evidence,
         at_crash=at_crash,
-        acknowledged=done,
-        again=frozenset(acknowledged(processes[-1].taps)),
+        acknowledged=Counter(step for process in processes[:-1] for step in acknowledged(process.taps)),
+        again=Counter(acknowledged(processes[-1].taps)),
+        commits=Counter(acknowledged(reference.taps)),
         untracked=frozenset(unknown),
         drift=scenario.drift,
     )

@@ -1,0 +1,43 @@
+"""What an author's mistakes look like: a step that cannot be one, and a step that failed."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Container
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import StepFailed
+
+RESERVED = ("run", "close")  # steps of the runner itself, in taps and in the journal
+
+
+def problem_of(step: Callable[..., Any], taken: Container[str]) -> str:
+    """What is wrong with `step` as a step, or an empty string when it is a plain function of (ctx, state).
+
+    `taken` are the names of the steps that the workflow has already.
+    """
+    if not inspect.isfunction(step):
+        return f"{step!r} is not a function"
+    name = f"step {step.__name__}"
+    if step.__name__ in taken or step.__name__ in RESERVED:
+        return f"the step name {step.__name__} is taken"
+    if inspect.iscoroutinefunction(step) or inspect.isgeneratorfunction(step) or inspect.isasyncgenfunction(step):
+        return f"{name} is a coroutine or a generator, expected a plain function"
+    try:
+        inspect.signature(step).bind(None, None)
+    except TypeError:
+        return f"{name} takes {inspect.signature(step)}, expected (ctx, state)"
+    return ""
+
+
+def step_failed(step: str, run_id: str, error: Exception) -> StepFailed:
+    """The error that names the author's own line where `step` raised `error`."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return StepFailed(
+        f"step {step} of run {run_id} failed: {type(error).__name__}: {error} ({where})",
+        safe="nothing of this step was committed; the run stands at its last durable point",
+        next="mend the step and resume the run",
+    )

@@ -1,0 +1,76 @@
+"""What a runner is made of, and how it is put together by name."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from labkit.clock import Clock, ManualClock, SystemClock
+from labkit.codec import Codec
+from labkit.coordination import approvals
+from labkit.effects import ledger
+from labkit.effects.policies import POLICIES, Policy
+from labkit.engines import ENGINES, Engine
+from labkit.errors import InvalidInput
+from labkit.model import Workflow
+from labkit.provider.protocol import World
+from labkit.store import artifacts, runs
+from labkit.store.protocol import Store
+
+SCHEMAS = (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, artifacts.SCHEMA)
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """What a runner is made of."""
+
+    store: Store
+    workflow: Workflow[Any]
+    codec: Codec[Any]
+    engine: Engine
+    policy: Policy
+    world: World
+    clock: Clock
+    chance: Callable[[str], float]
+
+
+def still_chance(subject: str) -> float:
+    """A number in [0, 1) that depends on `subject` alone."""
+    return int.from_bytes(hashlib.sha256(subject.encode()).digest()[:6]) / 2**48
+
+
+def assemble(
+    workflow: Workflow[Any],
+    store: Store,
+    world: World,
+    *,
+    engine: str = "hybrid",
+    policy: str = "ledger",
+    clock: Clock | None = None,
+) -> Parts:
+    """The parts of a runner by name, with their tables made; raise InvalidInput for a name that does not exist.
+
+    Under a clock that stands still chance does so, too: the same call draws the same number in every process.
+    """
+    for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
+        if name not in known:
+            raise InvalidInput(
+                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
+            )
+    codec = Codec(workflow)
+    built = ENGINES[engine](store, codec)
+    for schema in (*SCHEMAS, built.schema):
+        store.install(schema)
+    return Parts(
+        store=store,
+        workflow=workflow,
+        codec=codec,
+        engine=built,
+        policy=POLICIES[policy](),
+        world=world,
+        clock=clock or SystemClock(),
+        chance=still_chance if isinstance(clock, ManualClock) else lambda subject: random.random(),
+    )
