@@ -139,7 +139,7 @@ def render(report: MatrixReport) -> RenderableType:
         f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
     told = [
-        f"unexpected: crash at {', then at '.join(found['schedule'])} ({found['window']}): {', '.join(found['differs'])}"
+        f"unexpected: {', '.join(found['differs'])}; crash at {', then at '.join(found['schedule'])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
     return Group(cell_table(report.cells, title, "schedules"), *told)
