@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Violation
-from labkit.check.windows import windows
+from labkit.check.windows import acknowledged, windows
 from labkit.model import Run
 from labkit.scenario import Scenario
 from labkit.sim.explore import Branch, Explorer
@@ -86,14 +87,9 @@ class Rehearsal(Explorer):
     def judged(self, life: Life, deaths: Sequence[Death]) -> tuple[list[Violation], Observed]:
         """What a life after these deaths broke, and what was observed, by the rules of `labkit.sim.explore`."""
         images = [self._survivors(death) for death in deaths]
-        acknowledged = frozenset(
-            tap.step
-            for process, at in deaths
-            for tap in process.life.taps[: at + 1]
-            if (tap.operation, tap.phase) == ("commit", "after")
-        )
+        kept = Counter(step for process, at in deaths for step in acknowledged(process.life.taps[: at + 1]))
         untracked = frozenset[str]().union(*(image.untracked for image in images))
-        return self._judge(life, images[-1], Branch([()], acknowledged, untracked))
+        return self._judge(life, images[-1], Branch([()], kept, untracked))
 
     def _hear(self, label: str, phase: str) -> None:
         self._times.append(moment(len(self.simulation.world.entries())))
