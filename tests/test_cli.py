@@ -98,7 +98,7 @@ def test_the_workflow_has_the_same_two_places_in_every_command(name: str):
     ("error", "code", "said"),
     [
         (OSError(28, "No space left on device", "report.json"), 2, "labkit: report.json: No space left on device\n"),
-        (apsw.FullError("database or disk is full"), 2, "labkit: the database: database or disk is full\n"),
+        (apsw.FullError("database or disk is full"), 2, "as far as the file is sound\n"),
         (RuntimeError("a defect"), 70, "RuntimeError: a defect\n"),
     ],
 )

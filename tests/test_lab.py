@@ -13,7 +13,7 @@ import labkit
 from labkit import Lab, refund
 from labkit.check.evidence import Evidence
 from labkit.errors import InvalidInput, LabError, UnknownRun
-from labkit.lab.facade import run_id_of
+from labkit.lab.naming import run_id_of
 
 PAYMENT = "acme/refund/refund-17/4.execute_refund"
 MAIL = "acme/refund/refund-17/5.send_mail"
@@ -88,6 +88,37 @@ def test_a_name_that_does_not_exist_makes_no_file_and_suggests_the_nearest(path:
         with pytest.raises(InvalidInput, match=r"did you mean (snapshot|ledger|dedup)"):
             Lab(path, **options)
     assert not path.exists()
+
+
+def test_what_is_no_path_workflow_or_tap_is_called_so(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (None, "", 7):
+        with pytest.raises(InvalidInput, match="is no path"):
+            Lab(path)
+    for ask in (lab.start, lambda workflow: lab.kill(workflow, at="W3", real=False)):
+        with pytest.raises(InvalidInput, match="expected a workflow"):
+            ask("refund")
+    with pytest.raises(InvalidInput, match="neither a window"):
+        lab.kill(refund, at=None, real=False)
+    assert lab.runs().empty and list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_lab_says_so(path: Path):
+    with Lab(path) as lab:
+        lab.start(refund, case=17)
+    lab.close()
+    for ask in (lab.runs, lab.provider, lambda: lab.run("refund-17"), lambda: lab.start(refund, case=30)):
+        with pytest.raises(InvalidInput, match="is closed"):
+            ask()
+
+
+def test_a_run_with_other_inputs_or_nothing_ahead_is_not_killed(lab: Lab):
+    lab.start(refund, case=20, approve=True)
+    with pytest.raises(InvalidInput, match="begun with inputs case:20, not case:21"):
+        lab.kill(refund, at="W3", real=False, run_id="refund-20", case=21)
+    for at in ("W3", "execute_refund/call:executed"):
+        with pytest.raises(InvalidInput, match="refund-20 is completed"):
+            lab.kill(refund, at=at, real=False, case=20)
 
 
 def test_a_run_id_is_used_once(lab: Lab):

@@ -55,7 +55,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if type(error).__module__ == "apsw":  # not imported here: help needs no database
-                print(f"labkit: the database: {error}", file=sys.stderr)
+                print(f"labkit: {kwargs.get('db') or 'the database'} cannot be used: {error}", file=sys.stderr)
+                print("safe now: what was committed stands, as far as the file is sound", file=sys.stderr)
                 raise typer.Exit(2) from None
             traceback.print_exc()
             raise typer.Exit(DEFECT) from None

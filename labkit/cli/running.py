@@ -37,7 +37,7 @@ class Wish(NamedTuple):
     @property
     def name(self) -> str:
         """The run's id."""
-        from labkit.lab.facade import run_id_of
+        from labkit.lab.naming import run_id_of
 
         return run_id_of(self.workflow, self.inputs or self.workflow.example) if self.run_id is None else self.run_id
 

@@ -14,8 +14,9 @@ from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
 from labkit.engines import ENGINES
 from labkit.errors import LabError
-from labkit.lab.facade import Lab, run_id_of
+from labkit.lab.facade import Lab
 from labkit.lab.machine import MEMORY
+from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
 from labkit.provider.protocol import Entry
 from labkit.scenario import AS_DECLARED, Scenario
@@ -23,6 +24,7 @@ from labkit.sim.lives import Simulation, first_life
 from labkit.taps import Tap
 from labkit.timeline import Timeline
 from labkit.timeline.operations import describe
+from labkit.timeline.text import plain
 
 COLUMNS = ["engine", "killed at", "provider's ledger", "calls", "status", "verdict"]
 
@@ -53,8 +55,8 @@ class Row(msgspec.Struct, kw_only=True):
         """The row as text, in the order of `COLUMNS`."""
         calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
         executed = "\n".join(describe(entry) for entry in self.executed) or "nothing"
-        why = self.error or ", ".join(self.broken[:1])
-        verdict = f"{self.verdict}: {why}" if why else self.verdict
+        verdict = f"{self.verdict}, broken: {self.broken[0]}" if self.broken else self.verdict
+        verdict = f"{self.verdict}: {self.error}" if self.error else verdict
         return [self.engine, self.killed_at, executed, calls, self.status, verdict]
 
 
@@ -117,7 +119,7 @@ class Comparison(msgspec.Struct, kw_only=True):
         return notes + ([f"broken: {', '.join(broken)}"] if broken else []) + errors
 
     def __str__(self) -> str:
-        return f"{self.title}\n{self.table.to_string(index=False)}"
+        return plain(self)
 
     __repr__ = __str__
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from labkit.check.evidence import Evidence
-from labkit.codec import check_id
 from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.reconcile import RESOLUTIONS, compensate, resolve
@@ -16,6 +14,7 @@ from labkit.errors import InvalidInput, UnknownRun
 from labkit.lab import frames
 from labkit.lab.kill import kill
 from labkit.lab.machine import Machine, known
+from labkit.lab.naming import chosen_id, run_id_of
 from labkit.lab.view import Killed, RunView
 from labkit.model import Decision, Run, Workflow
 from labkit.provider.faults import Fault
@@ -27,6 +26,8 @@ from labkit.timeline import Timeline
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Lab", "run_id_of"]
+
 
 class Lab:
     """A database of runs, the provider outside, and a trace of every process. Use it in `with`, or close it.
@@ -34,7 +35,8 @@ class Lab:
     `path` is a file, made when missing, or ":memory:". The provider's ledger is kept in `path.world/`, the traces in
     `path.trace/`. `engine` and `policy` are for new runs: a run keeps its own. `provider` is a capability that
     replaces each target's own, `faults` say when it misbehaves. `tenant` None means the tenant that the inputs belong
-    to. `workflows` are your own, so that their runs can be read again.
+    to. `workflows` are your own, so that their runs can be read again. A lab belongs to one thread; any number of
+    labs, in any processes, may share a file.
     """
 
     def __init__(
@@ -60,9 +62,9 @@ class Lab:
 
         Raises InvalidInput for bad inputs or a run id that is taken; nothing is then written.
         """
+        run_id = chosen_id(workflow, inputs, run_id)
         inputs = inputs or workflow.example
         first_state(workflow, inputs)
-        run_id = check_id("run id", run_id_of(workflow, inputs) if run_id is None else run_id)
         scenario = self._machine.scenario(workflow, inputs, run_id)
         tenant = self._machine.tenant or scenario.tenant
         parts = scenario.parts(self._machine.store, self._machine.outside.world(scenario))
@@ -97,7 +99,7 @@ class Lab:
         `real=False` only simulates the crash, which leaves the same rows. Raises InvalidInput for a tap that the
         process would not pass; nothing is then run.
         """
-        run_id = check_id("run id", run_id_of(workflow, inputs or workflow.example) if run_id is None else run_id)
+        run_id = chosen_id(workflow, inputs, run_id)
         if there := self.find(run_id):
             there.require(workflow, inputs)
         inputs = inputs or (there.inputs if there else workflow.example)
@@ -237,12 +239,6 @@ class Lab:
 
     def _view(self, run: Run[Any]) -> RunView:
         return RunView(run, self._machine.header(run.run_id).engine)
-
-
-def run_id_of(workflow: Workflow[Any], inputs: dict[str, Any]) -> str:
-    """The run id that a workflow and its inputs have unless another is given: `refund-17`."""
-    text = "-".join([workflow.name, *map(str, inputs.values())])
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:64]
 
 
 def _id(run: str | RunView) -> str:

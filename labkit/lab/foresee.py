@@ -43,6 +43,7 @@ def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
 
     Raises InvalidInput, naming near taps, when the process would not pass it.
     """
+    at = str(at)
     at = at.upper() if at.upper() in WINDOWS else at
     if at not in WINDOWS:
         if ":" not in at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -46,13 +47,26 @@ class Machine:
         self.policy = known("policy", policy, POLICIES)
         self.provider = known("provider", provider, PROVIDERS)
         self.drift, self.faults, self.tenant, self.path = drift, tuple(faults), tenant, str(path)
-        self.store = SqliteStore(self.path)
+        if not isinstance(path, str | os.PathLike) or not self.path:
+            raise InvalidInput(f"{path!r} is no path of a database", safe="nothing was made", next='Lab("lab.db")')
+        self._store: SqliteStore | None = SqliteStore(self.path)
         for schema in SCHEMAS:
             self.store.install(schema)
         self.on_disk = self.path != MEMORY
         self.outside = ProcessOutside(world_folder(self.path)) if self.on_disk else MemoryOutside()
         self.workflows: dict[str, Workflow[Any]] = {}
         self._traces: dict[str, list[Trace]] = {}
+
+    @property
+    def store(self) -> SqliteStore:
+        """The open database; raise InvalidInput after `close`."""
+        if self._store is None:
+            raise InvalidInput(
+                f"the lab {self.path} is closed",
+                safe="nothing was read or written",
+                next=f"open it: Lab({self.path!r})",
+            )
+        return self._store
 
     def scenario(self, workflow: Workflow[Any], inputs: dict[str, Any], run_id: str, engine: str = "") -> Scenario:
         """The scenario of a run of this lab; the workflow is known by its name from now on."""
@@ -154,7 +168,9 @@ class Machine:
     def close(self) -> None:
         """Close the database and stop the provider."""
         self.outside.close()
-        self.store.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
 
 def known(kind: str, name: str, names: Iterable[str]) -> str:

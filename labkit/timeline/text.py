@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 from shutil import get_terminal_size
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -43,12 +44,12 @@ def table(timeline: Timeline) -> RenderableType:
     return Group(*parts)
 
 
-def plain(timeline: Timeline) -> str:
-    """The timeline as text without colours, as wide as the terminal and at most `WIDTH`."""
+def plain(shown: Any) -> str:
+    """A timeline, or what else rich can print, as text without colours: as wide as the terminal, at most `WIDTH`."""
     out = StringIO()
     width = min(get_terminal_size().columns, WIDTH)
     console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
-    console.print(table(timeline))
+    console.print(shown)
     return out.getvalue().rstrip()
 
 
