@@ -240,8 +240,8 @@ show(again[["kind", "operation", "request", "receipt_id"]])
 # ## 6 · Drag the crash along
 #
 # So far: one engine. Here are three, with one crash through all of them. Drag the marker with the mouse, or focus it
-# and use the arrow keys: it snaps to the taps and says which window it is in. Predict, then press *Crash here,
-# simulated*. With *Kill a real process* the same happens to real ones.
+# and use the arrow keys: it snaps to the taps and says which window it is in. Predict, then press *Crash here*.
+# With *Kill a real process* the same happens to real ones.
 
 # %%
 drag = CrashTimeline(refund, case=17, policy="bare", at="W3")
