@@ -213,7 +213,10 @@ def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page
         expect(handle(widget)).not_to_have_text("✗ W3")
         drag(page, widget, x)
         expect(handle(widget)).to_have_text("✗ W3")
-        widget.get_by_role("button", name="Crash here").click()
+        page.keyboard.press("ArrowUp")  # a key that JupyterLab would take, like Enter
+        expect(handle(widget)).to_have_text("✗ W4")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
         expect(widget.locator(".ct-ring")).to_have_count(2)
         widget.get_by_role("button", name="Kill a real process").click()
         expect(widget.locator(".ct-progress")).to_contain_text("killing a process at execute_refund/call:executed#1")

@@ -32,7 +32,6 @@ function turnKnobs(board) {
     else knob.value = value;
   }
   const alone = board.model.get("alone");
-  board.find("[data-do=kill]").disabled = Boolean(alone);
   board.find("[data-knob=second]").disabled = Boolean(alone) && !alone.second;
   if (alone) board.find("[data-do=kill]").title = "A real kill needs a notebook with a running kernel";
 }
@@ -75,7 +74,6 @@ function press(board, event) {
   else if ((handle || id) && (event.key === "+" || event.key === "-")) board.zoom(event.key === "+" ? ZOOM : 1 / ZOOM);
   else return;
   event.preventDefault();
-  event.stopPropagation(); // a notebook has keys of its own
 }
 
 /** A handle or the ruler moves a crash, the picture is panned; a press without a move chooses an event. */

@@ -1,7 +1,5 @@
 // The frame is filled, painted and listened to.
 
-let frames = 0;
-
 /** The processes of one engine, in order: each with its life and the tap at which it dies (null: it does not). */
 function processesOf(each, crashed) {
   const first = { life: each.life, died: each.at, lost: [] };
@@ -89,6 +87,8 @@ function fillPanels(board, shown, crashed) {
   put(".ct-progress", esc(model.get("progress")));
   find("[data-do=crash]").setAttribute("aria-pressed", crashed);
   find("[data-do=clear]").disabled = !crashed;
+  const busy = model.get("progress") && !model.get("progress").startsWith("not killed");
+  find("[data-do=kill]").disabled = Boolean(busy || model.get("alone"));
   find("[data-pan]").disabled = board.most < 0.01;
   find("[data-pan]").value = board.most ? (1000 * board.left) / board.most : 0;
   showRecord(board);
@@ -131,9 +131,10 @@ function walk(board, from, key) {
 /** Fill the element, listen, and paint whenever the model or the size changes. Returns what undoes it. */
 function render({ model, el }) {
   const board = new Board(model, el);
-  board.id = `ct-${frames++}`;
+  board.id = `ct-${Math.random().toString(36).slice(2)}`; // several may stand on one page
   el.classList.add("ct");
   el.setAttribute("role", "group");
+  el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
   el.setAttribute("aria-label", `crash timeline: ${model.get("choices").title}`);
   el.innerHTML = frame(board.id, model.get("choices").title, model.get("choices"), Object.keys(board.scene.engines));
   listen(board);

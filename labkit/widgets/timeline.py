@@ -102,10 +102,11 @@ class CrashTimeline(anywidget.AnyWidget):
 
     def told(self) -> dict[str, Told]:
         """What is shown, by engine: the run after its crashes, or undisturbed while none has been let happen."""
-        rehearsals = self._scene.rehearsals
+        rehearsals, shown = self._scene.rehearsals, [self.knobs["engine"]] if self.knobs["engine"] else self.engines
         if not self.crashed:
-            return {engine: rehearsals[engine].undisturbed() for engine in self.engines}
-        return {engine: rehearsals[engine].after(deaths) for engine, deaths in self._deaths().items()}
+            return {engine: rehearsals[engine].undisturbed() for engine in shown}
+        deaths = self._deaths()
+        return {engine: rehearsals[engine].after(deaths[engine]) for engine in shown}
 
     def to_html(self, path: str | Path | None = None, *, knobs: bool = True) -> str:
         """The whole as one page that needs neither kernel nor network; written to `path` if one is given.
@@ -197,7 +198,7 @@ class CrashTimeline(anywidget.AnyWidget):
             name = f"{self._name()} {self.at_second}"
             self.killed = {"for": name, "engines": fates, "pool": self._scene.pool.values}
             self._say("")
-        except LabError as failure:
+        except (LabError, OSError) as failure:
             self._say(f"not killed: {failure}")
 
     def _say(self, text: str) -> None:
