@@ -11,8 +11,7 @@ import nbformat
 import psutil
 import pytest
 from nbclient import NotebookClient
-
-from labkit.bench.launch import KILLED
+from notebook_promises import SHOWS
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -23,48 +22,6 @@ PARTS = (
     "What real stacks do",
     "Where the idea comes from",
 )
-
-# What a notebook must show: (anywhere, or in its last cell; the text; how often).
-SHOWS: dict[str, list[tuple[str, str, int]]] = {
-    "00_start": [
-        ("anywhere", f"ended with status {KILLED}", 1),
-        ("last cell", "<th>snapshot</th>", 1),
-        ("last cell", "<th>event-sourced</th>", 1),
-        ("last cell", "<th>hybrid</th>", 1),
-        ("last cell", "payments-1", 6),  # three engines, with the policy bare and with the ledger
-        ("last cell", "payments-2", 3),  # paid twice with the policy bare, on each engine
-        ("last cell", "payments-3", 0),
-        ("last cell", "mail-1", 3),  # sent once, and ambiguous
-        ("last cell", "mail-2", 0),
-        ("anywhere", "waiting_for_person", 4),  # once in part 5, then on three engines
-    ],
-    "01_state": [
-        ("anywhere", f"ended with status {KILLED}", 1),
-        ("anywhere", "executing</td>", 2),  # what the kill left in our ledger: shown by the lab, and by SQL
-        ("anywhere", "No such file", 1),  # the crash that breaks it
-        ("last cell", '<td style="text-align:left">completed</td>', 1),
-    ],
-    "02_windows": [
-        ("anywhere", f"ended with status {KILLED}", 5),  # a real kill in each window
-        ("anywhere", "DUPLICATE</b> executed 2 times", 1),  # in W4
-        ("anywhere", "DUPLICATE</b> executed 3 times", 1),  # the crash that breaks it
-        ("last cell", "payments-3", 1),
-    ],
-    "03_snapshots": [
-        ("anywhere", f"ended with status {KILLED}", 1),
-        ("anywhere", "Our books: 0.07. The invoice: 0.09.", 1),
-        ("anywhere", "data.notes['callback']", 1),  # refused, with its path
-        ("anywhere", "is confirmed with request", 1),  # the fork that would pay another amount
-        ("anywhere", "DUPLICATE</b> executed 2 times", 1),  # the crash that breaks it, on one engine of two
-    ],
-    "04_events": [
-        ("anywhere", f"ended with status {KILLED}", 1),
-        ("anywhere", "activities that were called: []", 1),  # replay asks nobody
-        ("anywhere", "the code now asks for activity", 2),  # loud: other code, and a clock read in passing
-        ("anywhere", "49.90 and 54.90", 1),  # a model that changed its mind
-        ("anywhere", "our database says", 3),  # silent: three looks, three numbers
-    ],
-}
 
 # Loaded by every Python that a notebook starts: whoever talks to another machine fails.
 NO_NETWORK = """
