@@ -14,8 +14,8 @@ from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, LabError
-from labkit.lab.facade import run_id_of
 from labkit.lab.foresee import choose_tap
+from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
