@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from labkit.errors import StepFailed
+import msgspec
+
+from labkit.errors import InvalidInput, StepFailed
 
 RESERVED = ("run", "close")  # steps of the runner itself, in taps and in the journal
 
@@ -30,6 +32,20 @@ def problem_of(step: Callable[..., Any], taken: Container[str]) -> str:
     except TypeError:
         return f"{name} takes {inspect.signature(step)}, expected (ctx, state)"
     return ""
+
+
+def check_workflow(name: str, state: type[Any], targets: Mapping[str, Any], capabilities: Container[str]) -> None:
+    """Raise InvalidInput for a workflow without a name, a state that is no State, or a target's unknown capability."""
+    wrong = "" if name and isinstance(name, str) else f"its name is {name!r}"
+    if not (inspect.isclass(state) and issubclass(state, msgspec.Struct)):
+        wrong = f"its state is {state!r}, expected a class derived from labkit.model.State"
+    unknown = [
+        f"{key}: {target.capability!r}" for key, target in targets.items() if target.capability not in capabilities
+    ]
+    if unknown:
+        wrong = f"no provider has the capability of {', '.join(unknown)}: expected one of {capabilities}"
+    if wrong:
+        raise InvalidInput(f"workflow {name!r}: {wrong}", safe="nothing was run")
 
 
 def step_failed(step: str, run_id: str, error: Exception) -> StepFailed:

@@ -1,8 +1,7 @@
 """What a workflow author writes and sees: a state, steps, a context, and the run that carries them.
 
-A workflow is an explicit state machine. A step is a plain function `(ctx, state) -> next`: it changes the typed
-state in place, reaches the world only through `ctx`, and returns the next step, `None` when the run is
-completed, or `Done(...)` to close it otherwise.
+A workflow is an explicit state machine. A step is a plain function `(ctx, state) -> next`: it changes the typed state
+in place, reaches the world only through `ctx`, and returns the next step, `None` (completed) or `Done(...)`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from labkit.authoring import problem_of
+from labkit.authoring import check_workflow, problem_of
 from labkit.errors import InvalidInput, UnknownStep
 
 TERMINAL = ("completed", "cancelled", "failed")
@@ -215,6 +214,7 @@ class Workflow(Generic[S]):
         budgets: Budgets | None = None,
         max_state_bytes: int = 64_000,
     ) -> None:
+        check_workflow(name, state, targets or {}, CAPABILITIES)
         self.name, self.version, self.state, self.begin, self.schema = name, version, state, begin, schema
         self.tenant_of, self.example = tenant_of, example or {}
         self.targets, self.budgets, self.max_state_bytes = targets or {}, budgets or Budgets(), max_state_bytes

@@ -123,3 +123,18 @@ def forgetful(ctx: Any) -> Any:
 def test_what_cannot_be_a_step_is_refused_when_it_is_registered(step):
     with pytest.raises(InvalidInput, match="workflow own: "):
         flow(step)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"name": ""}, "its name is ''"),
+        ({"state": dict}, "expected a class derived from labkit.model.State"),
+        ({"targets": {"bank": Target(capability="exactly-once")}}, "bank: 'exactly-once'"),
+    ],
+    ids=["name", "state", "capability"],
+)
+def test_a_workflow_that_cannot_work_is_refused_when_it_is_made(change, told):
+    given = {"name": "own", "version": "1", "state": Count, "begin": Count, **change}
+    with pytest.raises(InvalidInput, match=told):
+        Workflow(given.pop("name"), **given)
