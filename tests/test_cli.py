@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 import typer
-from command import answer, labkit, refused
+from command import answer, labkit, really, refused
 
 from labkit.cli.app import COMMANDS, build
 from labkit.cli.deciding import EXAMPLE
@@ -87,6 +87,23 @@ def test_bad_input_is_refused_with_what_to_type(arguments: tuple[str, ...], said
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("x = 1\ndef (", "broken_flow.py:2: SyntaxError"), ("x = 1\n\nx / 0", "broken_flow.py:3: ZeroDivisionError")],
+)
+def test_own_code_that_cannot_be_imported_is_named_with_its_line(code: str, said: str, tmp_path: Path):
+    (tmp_path / "broken_flow.py").write_text(code, "utf-8")
+    done = really("matrix", "broken_flow:flow", cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_knows_ascii_only_is_served(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = really("run", "--crash", "W3")
+    assert done.returncode == 0, done.stderr
+    assert "payments-1" in done.stdout and done.stderr == ""
+
+
 @pytest.mark.parametrize("name", ["run", "taps", "matrix", "bench", "explore", "interleave"])
 def test_the_workflow_has_the_same_two_places_in_every_command(name: str):
     command = typer.main.get_command(build()).commands[name]
@@ -114,6 +131,18 @@ def test_an_error_from_below_is_told_and_never_looks_like_a_failed_check(error, 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_a_full_disk_is_told_in_one_sentence():
     assert "the disk is full" in refused(labkit("run", "--db", "/dev/full"))
+
+
+def test_a_locked_database_is_called_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "lab.db"
+    assert labkit("run", "--no-approve", "--db", path).exit_code == 0
+    monkeypatch.setattr("labkit.store.sqlite.BUSY", 10)
+    other = apsw.Connection(str(path))
+    try:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "locked" in refused(labkit("run", "--db", path))
+    finally:
+        other.close()
 
 
 def test_a_folder_that_cannot_be_written_is_called_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ lab or of a workflow's code (with its traceback), 130 when interrupted.
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 import traceback
@@ -48,7 +49,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             print(f"labkit: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
         except OSError as error:
-            print(f"labkit: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+            print(f"labkit: {error.filename or 'what is read or written'}: {error.strerror or error}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("labkit: interrupted; what was finished stands", file=sys.stderr)
@@ -83,6 +84,9 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Run the command that the arguments name. After an interruption nothing that it started goes on."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without arrows and boxes shows question marks
     try:
         build()()
     except KeyboardInterrupt:  # before a command began

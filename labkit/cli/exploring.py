@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from labkit.timeline import Timeline
 
 REPLAY_HELP = "Your own workflow, as module:attribute; a file never decides what is imported."
+UNFENCED = (
+    "A database can refuse the write of an owner that was paused and lost its run; a provider can refuse its call only "
+    "if it knows the key: a target that does not dedup executes it a second time."
+)
 OUT_HELP = "Save the counterexample here, if there is one."
 
 
@@ -141,7 +145,9 @@ def interleave(
     names, given = options.combination(engine, policy, provider), options.inputs_of(flow, case, inputs)
     with progress(f"{flow.name}: two workers"):
         report = search(flow, **names._asdict(), **given)
-    emit(as_json, begun_with(given, report), lambda: said_with(given, _interleaved(report)))
+    again = f"labkit interleave {options.name_of(workflow, named)} --provider dedup"
+    following = [again] if report.broken and names.provider != "dedup" else []
+    emit(as_json, begun_with(given, report), lambda: said_with(given, _interleaved(report)), following)
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -188,4 +194,6 @@ def _interleaved(report: Any) -> Any:
         f"{report.ambiguous} left for a person, {len(report.broken)} broke an invariant"
     )
     rows = [(each.paused_at, each.woken_at, "; ".join(v.invariant for v in each.violations)) for each in report.broken]
-    return Group(head, *([table(("first paused at", "woken at", "broken"), rows[:20])] if rows else []))
+    if not rows:
+        return head
+    return Group(head, table(("first paused at", "woken at", "broken"), rows[:20]), UNFENCED)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from labkit.errors import InvalidInput
+from labkit.errors import InvalidInput, LabError
 
 if TYPE_CHECKING:
     from labkit.model import Workflow
@@ -96,7 +97,26 @@ def workflow_of(name: str) -> Workflow[Any]:
         raise InvalidInput(f"{name!r} names no module", safe="nothing was run", next=example)
     if "" not in sys.path:
         sys.path.insert(0, "")
-    return find_workflow(name)
+    try:
+        return find_workflow(name)
+    except LabError:
+        raise
+    except Exception as error:
+        raise _broken_module(name, error) from error
+
+
+def _broken_module(name: str, error: Exception) -> InvalidInput:
+    """Where the code of a workflow fails when it is imported."""
+    if isinstance(error, SyntaxError):
+        file, line = error.filename, error.lineno
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = last.filename, last.lineno
+    return InvalidInput(
+        f"workflow {name!r} cannot be imported: {file}:{line}: {type(error).__name__}: {error}",
+        safe="nothing was run",
+        next=f"mend line {line}",
+    )
 
 
 def name_of(positional: str | None, option: str | None) -> str:

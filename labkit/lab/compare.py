@@ -54,7 +54,7 @@ class Row(msgspec.Struct, kw_only=True):
     def cells(self) -> list[str]:
         """The row as text, in the order of `COLUMNS`."""
         calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
-        executed = "\n".join(describe(entry) for entry in self.executed) or "nothing"
+        executed = "\n".join(describe(entry) for entry in self.executed) or f"nothing of {self.step}"
         verdict = f"{self.verdict}, broken: {self.broken[0]}" if self.broken else self.verdict
         verdict = f"{self.verdict}: {self.error}" if self.error else verdict
         return [self.engine, self.killed_at, executed, calls, self.status, verdict]

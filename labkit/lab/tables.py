@@ -11,7 +11,7 @@ from rich.text import Text
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
-    """A table with a head; each cell is shown as `str` shows it. A column of single words is never wrapped."""
+    """A table with a head; each cell is shown as `str` shows it. A column whose longest cell is one word is never wrapped."""
     made = Table(
         title=title or None,
         title_justify="left",
@@ -22,7 +22,8 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = ""
     )
     cells = [[str(cell) for cell in row] for row in rows]
     for at, name in enumerate(columns):
-        made.add_column(name, overflow="fold", no_wrap=not any(" " in row[at] for row in cells))
+        longest = max((row[at] for row in cells), key=len, default="")
+        made.add_column(name, overflow="fold", no_wrap=" " not in longest)
     for row in cells:
         made.add_row(*map(Text, row))
     return made

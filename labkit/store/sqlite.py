@@ -14,6 +14,7 @@ from labkit.taps import tap
 
 FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 APPLICATION_ID = 0x6C61626B  # "labk": tells a lab database from any other SQLite file
+BUSY = 10_000  # milliseconds that a writer waits for another
 
 
 class SqliteStore:
@@ -28,7 +29,7 @@ class SqliteStore:
         self.path = str(path)
         try:
             self._db = apsw.Connection(self.path, flags=FLAGS)
-            self._db.set_busy_timeout(10_000)
+            self._db.set_busy_timeout(BUSY)
             self._claim_file()
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute(f"PRAGMA synchronous={synchronous}")
@@ -80,6 +81,8 @@ def _not_opened(path: str, error: apsw.Error) -> InvalidInput:
         why, hint = "is a folder", f"name a file in it: {Path(path, 'lab.db')}"
     elif not folder.is_dir():
         why, hint = f"cannot be made: there is no folder {folder}", f"make the folder: mkdir -p {folder}"
+    elif isinstance(error, apsw.BusyError):
+        why, hint = "is locked by another program", "end what that program has begun, then try again"
     elif isinstance(error, apsw.FullError):
         why, hint = "cannot be opened as a lab database: the disk is full", "free some space, or name a file elsewhere"
     elif isinstance(error, apsw.ReadOnlyError) or not os.access(folder, os.W_OK):

@@ -147,6 +147,8 @@ class Timeline(msgspec.Struct, kw_only=True):
 
         return plain(self)
 
+    __repr__ = __str__
+
 
 _EFFECT_FIELDS = ("effect_key", "step", "target", "operation", "status", "attempts", "receipt_id", "last_error")
 
