@@ -11,7 +11,7 @@ from rich.text import Text
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
-    """A table with a head; each cell is shown as `str` shows it. A column whose longest cell is one word is never wrapped."""
+    """A table with a head; cells are shown by `str`. A column whose longest cell is one word is never wrapped."""
     made = Table(
         title=title or None,
         title_justify="left",
