@@ -30,7 +30,9 @@ from labkit.store.sqlite import SqliteStore
 
 
 def main() -> None:
-    """Serve jobs until standard input ends."""
+    """Serve jobs until standard input ends, or nobody reads the answers any more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the workflow's module prints is no answer
     find_workflow(sys.argv[1])
     _rehearse()
     gc.collect()
@@ -42,8 +44,11 @@ def main() -> None:
         if child == 0:
             _be_a_child(job)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        sys.stdout.buffer.write(msgspec.json.encode((child, status)) + b"\n")
-        sys.stdout.buffer.flush()
+        try:
+            answers.write(msgspec.json.encode((child, status)) + b"\n")
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(0)
 
 
 def _rehearse() -> None:
