@@ -87,7 +87,7 @@ def matrix(
         cells=[cell for report in ordered for cell in report.cells],
         unexpected=sum(report.unexpected for report in ordered),
         recoveries=sum(report.recoveries for report in ordered),
-        disagreements=[found for report in ordered for found in report.disagreements][:20],
+        disagreements=[found for report in ordered for found in report.disagreements[:MOST_TOLD]],
         counterexamples=[report.counterexample for report in ordered if report.counterexample],
     )
 
@@ -139,7 +139,8 @@ def render(report: MatrixReport) -> RenderableType:
         f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
     told = [
-        f"unexpected: {', '.join(found['differs'])}; crash at {', then at '.join(found['schedule'])}"
+        f"unexpected on {found['engine']}, {found['policy']}, {found['provider']}: {', '.join(found['differs'])}; "
+        f"crash at {', then at '.join(found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
     return Group(cell_table(report.cells, title, "schedules"), *told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +13,7 @@ from labkit.check.invariants import Violation
 from labkit.check.theory import Expected, foreseen
 from labkit.check.windows import WINDOWS
 
+MOST_TOLD = 20
 COUNTS = ("duplicated", "lost", "untracked", "ambiguous", "activities_repeated")
 
 
@@ -38,8 +39,9 @@ class Observed(NamedTuple):
 
 
 class Cell(msgspec.Struct, kw_only=True):
-    """One row. The five counts are schedules (activities_repeated: calls made again); `expected` is what theory says.
+    """One row. The five counts and `unexpected` are schedules (activities_repeated: calls made again).
 
+    `expected` is what theory says of the five, `unexpected` how many schedules it did not foresee.
     `verdict` is `valid`, `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person).
     """
 
@@ -54,6 +56,7 @@ class Cell(msgspec.Struct, kw_only=True):
     ambiguous: int = 0
     activities_repeated: int = 0
     expected: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    unexpected: int = 0
     verdict: str = "valid"
     invariants: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -74,7 +77,7 @@ class CellTable:
         window: str,
         observed: Observed,
         expected: Expected | None,
-        violations: Iterable[Violation],
+        violations: Sequence[Violation],
         schedule: tuple[str, ...] = (),
     ) -> None:
         """Count one schedule whose first crash was in `window`; remember where theory and observation disagree."""
@@ -93,8 +96,11 @@ class CellTable:
         differs += [name for name in broken if name not in foreseen(expected)]
         if differs:
             self.unexpected += 1
-            if len(self.disagreements) < 20:
-                self.disagreements.append({"schedule": schedule, "window": window, "differs": differs})
+            cell.unexpected += 1
+            if len(self.disagreements) < MOST_TOLD:
+                names = {"engine": cell.engine, "policy": cell.policy, "provider": cell.provider, "window": window}
+                told = [f"{violation.invariant}: {violation.text}" for violation in violations]
+                self.disagreements.append({**names, "schedule": schedule, "differs": differs, "told": told})
 
     def finish(self) -> list[Cell]:
         """The cells, in the order of the windows; a window without a schedule has no cell."""

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from labkit.check.cells import COUNTS, Cell
+from labkit.check.cells import Cell
 from labkit.check.windows import WINDOWS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 LEGEND = (
-    "ok: executed once. In so many of the {what}: ✕ executed again, - never, ? left for a person, u only the provider "
-    "knew of it until recovery. again: activity calls made again. ! theory expected otherwise. --json has the counts"
+    "ok: executed once. In so many of the {what}: x executed again, - never, ? left for a person, u only the provider "
+    "knew of it until recovery, # another invariant was broken. again: activity calls made again. "
+    "! theory expected otherwise. --json has the counts"
 )
-MARKS = (("duplicated", "✕"), ("lost", "-"), ("ambiguous", "?"), ("untracked", "u"))
+MARKS = (("duplicated", "x"), ("lost", "-"), ("ambiguous", "?"), ("untracked", "u"))
 
 
 def cell_table(cells: Sequence[Cell], title: str, what: str) -> Table:
@@ -33,7 +34,7 @@ def cell_table(cells: Sequence[Cell], title: str, what: str) -> Table:
         shown = (engine if engine != before[0] else "", policy if (engine, policy) != before else "")
         again = sum(cell.activities_repeated for cell in by_window.values())
         marks = [mark(by_window[window]) if window in by_window else "" for window in WINDOWS]
-        table.add_row(*shown, provider, *marks, str(again or "·"), end_section=provider == "neither")
+        table.add_row(*shown, provider, *marks, str(again), end_section=provider == "neither")
         before = (engine, policy)
     return table
 
@@ -47,6 +48,6 @@ def share(count: int, of: int) -> str:
 
 def mark(cell: Cell) -> str:
     """What a cell says in a few characters; see `LEGEND`."""
-    found = next((f"{sign}{share(n, cell.schedules)}" for name, sign in MARKS if (n := getattr(cell, name))), "ok")
-    as_expected = not cell.expected or all(getattr(cell, name) == cell.expected[name] for name in COUNTS)
-    return found if as_expected else f"{found}!"
+    counted = [(sign, getattr(cell, name)) for name, sign in MARKS] + [("#", max(cell.invariants.values(), default=0))]
+    found = next((f"{sign}{share(count, cell.schedules)}" for sign, count in counted if count), "ok")
+    return f"{found}!" if cell.unexpected else found

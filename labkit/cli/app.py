@@ -18,7 +18,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from labkit.cli import deciding, exploring, looking, measuring, running
-from labkit.cli.output import kept_clear
+from labkit.cli.output import PLAIN, kept_clear
 from labkit.errors import LabError
 
 INTERRUPTED = 130
@@ -86,7 +86,7 @@ def main() -> None:
     """Run the command that the arguments name. After an interruption nothing that it started goes on."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without arrows and boxes shows question marks
+            stream.reconfigure(errors=PLAIN)
     try:
         build()()
     except KeyboardInterrupt:  # before a command began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import sys
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
 
 WIDEST = 400  # columns that one word may claim
 _answers: TextIO | None = None  # where the JSON object goes, while standard output is kept clear for it
+
+
+PLAIN = "labkit-plain"  # how signs are written where the output's encoding does not have them
+SIGNS = {"✗": "x", "✕": "x", "→": "->", "•": "*", "·": ".", "…": "...", "≠": "!=", "─": "-", "│": "|"}
+
+
+def _in_plain_signs(error: UnicodeError) -> tuple[str, int]:
+    """Write a sign that means the same; a question mark could be taken for the table's own."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(SIGNS.get(sign, "_") for sign in missing), error.end
+
+
+codecs.register_error(PLAIN, _in_plain_signs)
 
 
 @contextmanager
