@@ -48,7 +48,7 @@ def check_workflow(name: str, state: type[Any], targets: Mapping[str, Any], capa
         raise InvalidInput(f"workflow {name!r}: {wrong}", safe="nothing was run")
 
 
-def step_failed(step: str, run_id: str, error: Exception) -> StepFailed:
+def step_failed(step: str, run_id: str, error: BaseException) -> StepFailed:
     """The error that names the author's own line where `step` raised `error`."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(frame.filename).name}:{frame.lineno}"

@@ -188,7 +188,7 @@ class Runner:
             returned = Done("failed", refused.what)
         except LabError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise step_failed(name, ctx.run.run_id, error) from error
         if ctx.waits_for:
             what = f"step {name} caught the wait of run {ctx.run.run_id} and went on: {ctx.waits_for}"

@@ -13,6 +13,7 @@ from labkit.provider.twin import Twin
 from labkit.scenario import Scenario, drive
 from labkit.sim import explore
 from labkit.store.sqlite import SqliteStore
+from labkit.taps import listening
 
 
 class Count(State):
@@ -102,6 +103,29 @@ def test_a_step_that_fails_is_named_with_the_line_of_its_author(engine):
 
     with pytest.raises(StepFailed, match=r"step divide of run run-1 failed: ZeroDivisionError.*test_authoring.py:\d+"):
         run_once(flow(divide), engine)
+
+
+def test_a_step_that_exits_is_a_failed_step(engine):
+    def leave(ctx: Any, state: Count) -> Any:
+        raise SystemExit(3)
+
+    with pytest.raises(StepFailed, match="step leave of run run-1 failed: SystemExit: 3"):
+        run_once(flow(leave), engine)
+
+
+def test_an_interruption_right_after_a_commit_stays_an_interruption():
+    def interrupt(label: str, phase: str) -> None:
+        if (label, phase) == ("run/claim", "after"):
+            raise KeyboardInterrupt
+
+    store = SqliteStore()
+    store.install("CREATE TABLE IF NOT EXISTS t (x)")
+    with pytest.raises(KeyboardInterrupt), store.transaction("run/begin") as tx:
+        tx.execute("COMMIT")  # as if the commit had just taken effect when the interruption came
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt), listening(interrupt), store.transaction("run/claim") as tx:
+        tx.execute("INSERT INTO t VALUES (1)")
+    assert store.rows("SELECT count(*) FROM t") == [(1,)]
 
 
 async def later(ctx: Any, state: Any) -> Any:

@@ -105,15 +105,19 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         if kind is not None:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             return
         try:
             tap(self._label, "before")
             self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             raise
         tap(self._label, "after")
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # an interruption may come right after the commit: it must not be replaced
+            self._db.execute("ROLLBACK")
 
     def execute(self, sql: str, *params: Any) -> int:
         """Run one statement; return how many rows it changed."""
