@@ -58,9 +58,5 @@ class EffectUnknown(LabError):
     """A provider did not answer clearly: the effect may or may not have happened."""
 
 
-class EffectStopped(LabError):
-    """The protocol cannot decide about an effect: the run waits for a person."""
-
-
 class Unsupported(LabError):
     """This engine, policy or provider does not offer the operation."""

@@ -111,6 +111,7 @@ def replay(
     from labkit.lab.facade import Lab
     from labkit.sim.counterexample import Counterexample
     from labkit.sim.simulate import replay as play
+    from labkit.sim.simulate import shortest
 
     found = Counterexample.load(counterexample)
     flow = options.workflow_of(workflow) if workflow else known_case(found.workflow)
@@ -119,8 +120,10 @@ def replay(
     with Lab(":memory:", **names, drift=found.drift, faults=found.faults, workflows=[flow]) as lab:
         timeline = _played_again(lab, flow, found)
     broken = [{"invariant": each.invariant, "text": each.text} for each in story.violations]
-    data = {"counterexample": found, "violations": broken, "timeline": timeline.data()}
+    enough = shortest(found, flow)
+    data = {"counterexample": found, "violations": broken, "shortest": enough, "timeline": timeline.data()}
     said = [f"broken: {each['invariant']}: {each['text']}" for each in broken] or ["no invariant is broken any more"]
+    said += [f"enough: crash at {', then at '.join(enough)}"] if enough != found.schedule else []
     emit(as_json, data, lambda: Group(timeline, "", *said))
     raise typer.Exit(1 if broken else 0)
 

@@ -30,6 +30,8 @@ from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Crash, Tap, TapCounter, listening
 
+MOST_SHRUNK = 6
+
 
 class Process(msgspec.Struct, kw_only=True):
     """One process of a story: the taps that it passed, the tap at which it died (None: it ended), and its error."""
@@ -122,6 +124,26 @@ def replay(counterexample: Counterexample, workflow: Workflow[Any] | None = None
         faults=counterexample.faults,
     )
     return simulate(scenario, counterexample.schedule)
+
+
+def shortest(counterexample: Counterexample, workflow: Workflow[Any] | None = None) -> list[str]:
+    """A shortest part of a counterexample's schedule that breaks one of the same invariants.
+
+    What exploring finds is as short as it can be; a schedule of one's own need not be. Of more than `MOST_SHRUNK`
+    crashes, where the parts are too many to be played, the whole schedule is returned. Raises InvalidInput.
+    """
+    broken = {violation.invariant for violation in replay(counterexample, workflow).violations}
+    if not broken or len(counterexample.schedule) > MOST_SHRUNK:
+        return counterexample.schedule
+
+    def breaks(part: list[str]) -> bool:
+        try:
+            story = replay(msgspec.structs.replace(counterexample, schedule=part), workflow)
+        except InvalidInput:  # a process that no longer dies early does not reach the next crash
+            return False
+        return any(violation.invariant in broken for violation in story.violations)
+
+    return shrink(counterexample.schedule, breaks)
 
 
 def shrink(schedule: Sequence[str], breaks: Callable[[list[str]], bool]) -> list[str]:
