@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import NamedTuple
 
 from labkit.errors import InvalidInput
@@ -46,6 +47,7 @@ class Tap(NamedTuple):
         return self.label.split("/")[-1]
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Tap:
         """Read `label:phase#occurrence` (`#1` may be left out); raise InvalidInput for anything else."""
         found = re.fullmatch(r"([\w./-]+):(before|executed|after)(?:#([1-9]\d{0,6}))?", text)

@@ -31,7 +31,8 @@ from labkit.provider.process import ProviderProcess
 from labkit.runner import first_state
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
 
-LANES = 2
+LANES = 2 * (os.cpu_count() or 1)
+"""Trials that are under way at a time: one waits for its disk or provider while another runs."""
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where trials run that nobody keeps. SIGKILL spares the page cache, so a file in memory loses no more than on disk."""
 Progress = Callable[[int, int], None]

@@ -25,7 +25,6 @@ from labkit.taps import Tap, listening
 
 def perform(job: Job) -> None:
     """Run `job` in this process to its end, or until its tap kills this process. Raises what the workflow raises."""
-    faulthandler.dump_traceback_later(job.patience, exit=True)
     scenario, world = job.scenario(), job.client()
     new = not Path(job.database).exists()
     runner = scenario.runner(SqliteStore(job.database), world, job.new_clock())
@@ -48,6 +47,8 @@ def look(runner: Runner, run_id: str) -> Found:
 
 
 if __name__ == "__main__":
-    perform(msgspec.json.decode(sys.argv[1], type=Job))
+    asked = msgspec.json.decode(sys.argv[1], type=Job)
+    faulthandler.dump_traceback_later(asked.patience, exit=True)
+    perform(asked)
     sys.stdout.flush()
     os._exit(0)  # like a killed child, a finished one tidies nothing up

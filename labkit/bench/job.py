@@ -15,6 +15,7 @@ from labkit.provider.client import Client
 from labkit.provider.faults import Fault
 from labkit.provider.ledger_file import read_ledger
 from labkit.provider.protocol import Entry
+from labkit.provider.wire import WorldInfo
 from labkit.scenario import Scenario
 from labkit.taps import Tap
 
@@ -33,8 +34,9 @@ class Outside(Client):
 class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One process: a scenario whose workflow is named `module:attribute`, the files it works on, and where it dies.
 
-    `number` counts the processes of a folder from 1; `tap` is empty when the process is to live; `clock` is the ISO
-    8601 time at which its clock stands still, empty for the machine's clock; `patience` is in seconds.
+    `number` counts the processes of a folder from 1; `info` is what the provider said of the world, if it was asked;
+    `tap` is empty when the process is to live; `clock` is the ISO 8601 time at which its clock stands still, empty for
+    the machine's clock; `patience` is in seconds.
     """
 
     workflow: str
@@ -50,6 +52,7 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     number: int
     url: str
     world: str
+    info: WorldInfo | None = None
     tap: str = ""
     clock: str = ""
     patience: float = PATIENCE
@@ -67,7 +70,7 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
     def client(self) -> Client:
         """The provider's world, not yet connected."""
-        return Outside(self.url, self.world)
+        return Outside(self.url, self.world, info=self.info)
 
     def new_clock(self) -> Clock:
         """The clock that the process goes by."""

@@ -55,27 +55,27 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
         Works in the new folder `name` below `root`, on a new world of that name.
         """
         with self.world(scenario, name) as client:
-            lives = self.live(scenario, name, schedule)
+            lives = self.live(scenario, name, schedule, client.info)
             if len(lives) <= len(schedule) or lives[-1].failed:
                 return Trial(lives=lives)
             with closing(SqliteStore(self.root / name / "lab.db")) as store:
                 runner = scenario.runner(store, client, ManualClock(STANDING))
                 return Trial(lives=lives, evidence=gather(runner, scenario.run_id))
 
-    def live(self, scenario: Scenario, name: str, schedule: Sequence[Tap]) -> list[Ended]:
+    def live(self, scenario: Scenario, name: str, schedule: Sequence[Tap], info: WorldInfo) -> list[Ended]:
         """The processes of a trial: one for each tap and one that lives, or fewer when one missed its tap."""
         lives: list[Ended] = []
         for tap in (*schedule, None):
-            lives.append(self.launcher.run(self.job(scenario, name, len(lives) + 1, tap)))
+            lives.append(self.launcher.run(self.job(scenario, name, len(lives) + 1, tap, info)))
             if not lives[-1].reached:
                 break
         return lives
 
-    def job(self, scenario: Scenario, name: str, number: int, tap: Tap | None) -> Job:
-        """The job of one process of a trial."""
+    def job(self, scenario: Scenario, name: str, number: int, tap: Tap | None, info: WorldInfo | None = None) -> Job:
+        """The job of one process of a trial, whose world is open and was described by `info`."""
         folder = self.root / name
         files: dict[str, Any] = {"folder": str(folder), "database": str(folder / "lab.db"), "number": number}
-        outside = {"url": self.url, "world": folder.name}
+        outside = {"url": self.url, "world": folder.name, "info": info}
         return Job.of(scenario, **files, **outside, tap=str(tap or ""), clock=STANDING, patience=self.patience)
 
     @contextmanager

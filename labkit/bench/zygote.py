@@ -7,10 +7,10 @@ knows of a run it has read itself. It ends when its standard input does, that is
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401 - what httpx imports only when it is used, as httpcore below
 import faulthandler
 import gc
 import os
+import signal
 import sys
 import traceback
 from contextlib import closing
@@ -18,7 +18,6 @@ from itertools import product
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-import httpcore  # noqa: F401
 import msgspec
 
 from labkit.bench.child import perform
@@ -37,6 +36,7 @@ def main() -> None:
     os.dup2(2, 1)  # what the workflow's module prints is no answer
     find_workflow(sys.argv[1])
     _rehearse()
+    faulthandler.register(signal.SIGALRM, chain=True)  # says where a child stood, then lets the alarm end it
     gc.collect()
     gc.freeze()  # or the first collection in each child copies every page
     jobs = msgspec.json.Decoder(Job)
@@ -68,13 +68,13 @@ def _rehearse() -> None:
             with closing(job.client()) as world:
                 world.create(refund.targets)
             perform(job)
-            faulthandler.cancel_dump_traceback_later()
 
 
 def _be_a_child(job: Job) -> NoReturn:
     status = 1
     try:
         _redirect(job)
+        signal.setitimer(signal.ITIMER_REAL, job.patience)
         perform(job)
         status = 0
     except BaseException:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-
-import httpx
+from http.client import HTTPException
 
 from labkit.bench.job import Outside
 from labkit.errors import EffectUnknown
 from labkit.taps import Tap
 
 PROVIDERS = 9  # one request outlives so many of them
-BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError)  # the connection went away; a late answer is none of these
+BROKEN = (ConnectionError, HTTPException)  # the connection went away; a late answer is none of these
 
 
 class Reached(Outside):
@@ -57,4 +56,4 @@ class Reached(Outside):
 
 def never_sent(unknown: EffectUnknown) -> bool:
     """True when no connection was made, so that nobody can have done anything."""
-    return isinstance(unknown.__cause__, httpx.ConnectError)
+    return isinstance(unknown.__cause__, ConnectionRefusedError)

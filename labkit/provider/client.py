@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import ssl
+import select
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from http.client import HTTPConnection, HTTPException
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-import httpx
 import msgspec
 
 from labkit.errors import EffectUnknown, InvalidInput
@@ -23,23 +22,22 @@ from labkit.taps import Tap, tap
 
 T = TypeVar("T")
 _HOUSEKEEPING = 20.0  # seconds: opening, arming and reading a world are not part of any experiment
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # httpx wants one; an empty one costs nothing, the default 20 ms
 
 
 class Client:
     """The world called `world` of the provider process at `url`, as a World; both can be read back.
 
-    `patience` is how many seconds a call waits for an answer before it raises EffectUnknown. The connection is made
-    on first use, and anew in a forked process. Raise InvalidInput for a `url` that is not on this machine, or for a
-    bad name.
+    `patience` is how many seconds a call waits for an answer before it raises EffectUnknown; `info` what the provider
+    said about the world to whoever opened it. Connections are made on first use, and anew in a forked process. Raise
+    InvalidInput for a `url` that is not on this machine, or for a bad name.
     """
 
-    def __init__(self, url: str, world: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str, world: str, *, patience: float = PATIENCE, info: wire.WorldInfo | None = None) -> None:
         _require_loopback(url)
         self.url, self.world = url.rstrip("/"), wire.require_name(world)
         self._patience = patience
-        self._info: wire.WorldInfo | None = None
-        self._transport: httpx.HTTPTransport | None = None
+        self._info = info
+        self._idle: list[HTTPConnection] = []
         self._pid = 0
 
     def create(
@@ -61,7 +59,7 @@ class Client:
 
     @property
     def info(self) -> wire.WorldInfo:
-        """What the provider says about the world; asked once."""
+        """What the provider says about the world; asked for when nobody has told."""
         if self._info is None:
             self._info = self._ask("GET", "", None, wire.WorldInfo)
         return self._info
@@ -119,10 +117,9 @@ class Client:
         self._info = None
 
     def close(self) -> None:
-        """Close the connection; the next use makes a new one."""
-        if self._transport is not None and self._pid == os.getpid():
-            self._transport.close()
-        self._transport = None
+        """Close what is connected; the next use connects anew."""
+        while self._idle:
+            self._idle.pop().close()
 
     def _ask(self, method: str, path: str, body: Any, kind: type[T]) -> T:
         content = b"" if body is None else plain(body)
@@ -130,41 +127,40 @@ class Client:
 
     def _exchange(self, method: str, path: str, body: bytes, patience: float, label: str = "") -> bytes:
         """Send a request and return the body of its answer; an order's `executed` tap comes with the answer's head."""
-        transport = self._connected()
-        request = httpx.Request(
-            method,
-            _parsed(f"{self.url}/w/{self.world}{path}"),
-            content=body,
-            headers={wire.PID_HEADER: str(self._pid)},
-            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), patience)},
-        )
+        connection = self._connection(patience)
         try:
-            response = transport.handle_request(request)
-            try:
-                if label and wire.EXECUTED_HEADER in response.headers:
-                    tap(label, "executed")
-                answer = response.read()
-            finally:
-                response.close()
-        except httpx.TransportError as error:
+            headers = {wire.PID_HEADER: str(self._pid)}
+            connection.request(method, f"/w/{self.world}{path}", body or None, headers)
+            response = connection.getresponse()
+            if label and response.getheader(wire.EXECUTED_HEADER):
+                tap(label, "executed")
+            answer = response.read()
+        except (OSError, HTTPException) as error:
+            connection.close()
             raise EffectUnknown(
-                f"no clear answer to {method} {request.url}: {type(error).__name__} {error}",
+                f"no clear answer to {method} {self.url}/w/{self.world}{path}: {type(error).__name__} {error}",
                 safe="it may or may not have been done",
                 next="reconcile before trying again; see whether the provider is still running",
             ) from error
-        if response.status_code != 200:
-            raise wire.error_of(response.status_code, answer)
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+        if response.status != 200:
+            raise wire.error_of(response.status, answer)
         return answer
 
-    def _connected(self) -> httpx.HTTPTransport:
-        if self._transport is None or self._pid != os.getpid():  # a forked process must not use its parent's socket
-            self._transport, self._pid = httpx.HTTPTransport(verify=_NO_TLS), os.getpid()
-        return self._transport
-
-
-@lru_cache(maxsize=256)
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)  # takes as long as a fifth of a call
+    def _connection(self, patience: float) -> HTTPConnection:
+        """A connection that nobody uses: an idle one that the provider has not closed, or a new one."""
+        if self._pid != os.getpid():  # a forked process must not use its parent's sockets
+            self._idle, self._pid = [], os.getpid()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.sock and not select.select([connection.sock], [], [], 0)[0]:
+                connection.sock.settimeout(patience)
+                return connection
+            connection.close()
+        return HTTPConnection(urlsplit(self.url).netloc, timeout=patience)
 
 
 def _read(answer: bytes, kind: type[T]) -> T:
