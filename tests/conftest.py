@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from browser import browser, page  # noqa: F401 - fixtures
 from hypothesis import settings
 
 from labkit.effects.policies import POLICIES

@@ -1,64 +1,24 @@
-"""The crash timeline in a real Chromium: as a page without a kernel, and in a real JupyterLab with a real kill.
-
-A screenshot of each test is kept in its temporary folder, or in LABKIT_ARTEFACTS where that is set.
-"""
+"""The crash timeline in a real Chromium: as a page without a kernel, and in a real JupyterLab with a real kill."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from browser import keep
 from notebook_server import PATIENCE, jupyterlab
-from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from labkit.cases.refund import refund
-from labkit.doctor import BROWSERS
 from labkit.widgets import CrashTimeline
 from labkit.widgets.page import key, standalone
 
-FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 CELL = """from labkit import refund
 from labkit.widgets import CrashTimeline
 timeline = CrashTimeline(refund, case=17, engines=("snapshot", "hybrid"))
 timeline"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium where it is, else Playwright's own, else no test, and why."""
-    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with sync_playwright() as driver:
-        try:
-            launched = driver.chromium.launch(executable_path=installed, args=FLAGS)
-        except Error as error:
-            pytest.skip(f"no Chromium could be started, install chromium or type playwright install: {error.message}")
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page that must not fail; a screenshot of how it ended is kept."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 1000})
-    opened.set_default_timeout(PATIENCE)
-    problems: list[str] = []
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    yield opened
-    keep(opened, tmp_path, request.node.name)
-    opened.close()
-    assert not problems
-
-
-def keep(page: Page, folder: Path, name: str) -> None:
-    """Keep a screenshot as `name`."""
-    path = Path(os.environ.get("LABKIT_ARTEFACTS", folder)) / f"{name}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=path)
 
 
 @pytest.fixture

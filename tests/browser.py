@@ -1,0 +1,52 @@
+"""A real Chromium for tests: `browser` for all of them, a `page` for each, that must not fail.
+
+A screenshot of each test is kept in its temporary folder, or in LABKIT_ARTEFACTS where that is set.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from notebook_server import PATIENCE
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from labkit.doctor import BROWSERS
+
+FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium where it is, else Playwright's own, else no test, and why."""
+    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as driver:
+        try:
+            launched = driver.chromium.launch(executable_path=installed, args=FLAGS)
+        except Error as error:
+            pytest.skip(f"no Chromium could be started, install chromium or type playwright install: {error.message}")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that must not fail; a screenshot of how it ended is kept."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 1000})
+    opened.set_default_timeout(PATIENCE)
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    yield opened
+    keep(opened, tmp_path, request.node.name)
+    opened.close()
+    assert not problems
+
+
+def keep(page: Page, folder: Path, name: str) -> None:
+    """Keep a screenshot as `name`."""
+    path = Path(os.environ.get("LABKIT_ARTEFACTS", folder)) / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path)
