@@ -12,7 +12,7 @@ import pytest
 from labkit.cases.refund import refund
 from labkit.errors import InvalidState
 from labkit.lab.facade import Lab
-from labkit.model import State, Target, Workflow
+from labkit.model import Context, State, Target, Workflow
 from labkit.provider.faults import Fault
 from labkit.taps import Crash, tap
 from labkit.timeline import Timeline
@@ -117,6 +117,33 @@ def test_the_same_operation_stands_in_the_same_column_in_every_process():
     assert grid.x(calls[0]) == grid.x(calls[1])
     ordered = [grid.x(operation) for operation in second.operations]
     assert ordered == sorted(ordered), "time runs to the right"
+
+
+def test_a_step_that_only_the_second_process_reaches_stands_behind_those_before():
+    timeline = story("policy_check/commit:after#1")
+    grid = Grid(timeline)
+    begins = [grid.extent[step][0] for step in ("load_case", "policy_check", "draft_decision", "manager_approval")]
+    assert begins == sorted(begins)
+
+
+def test_a_picture_of_one_step_is_as_wide_as_its_headline():
+    flow: Workflow[State] = Workflow("short", version="1", state=State, begin=State)
+
+    @flow.step
+    def think(ctx: Context, state: State) -> None:
+        """Nothing to do."""
+
+    with Lab(":memory:") as lab:
+        timeline = lab.timeline(lab.kill(flow, at="think/commit:after#1", real=False).run_id)
+    headline = "process 1 was killed at think/commit:after#1, outside the windows of an effect"
+    assert timeline.lanes[0].ending == headline and Grid(timeline).width > 6 * len(headline)
+
+
+def test_a_policy_without_a_ledger_is_said_beside_its_lane_and_never_of_another():
+    assert ">bare keeps none</text>" in story("W3", policy="bare").svg()
+    with Lab(":memory:", policy="ledger") as lab:  # dead before its first effect: the ledger is kept, and still empty
+        early = lab.timeline(lab.kill(refund, at="load_case/commit:after#1", case=17, real=False).run_id)
+    assert early.effects == [] and "keeps none" not in early.svg()
 
 
 @pytest.mark.parametrize("policy", ["bare", "outbox"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable
 from typing import TypeVar
 
 from labkit.taps import PHASES, Tap
@@ -13,8 +13,8 @@ T = TypeVar("T", bound=Hashable)
 Key = tuple[str, str, int]
 
 GUTTER, GAP = 88.0, 8.0  # pixels: lane names on the left, between steps
-CALL, NAMED, DOT, TAIL = 74.0, 45.0, 15.0, 24.0  # pixels: a call, a named operation, a dot, room at the end
-LETTER, FLAG = 5.8, 100.0  # pixels: a letter of a name, the words at a crash
+CALL, NAMED, DOT, TAIL = 74.0, 45.0, 15.0, 32.0  # pixels: a call, a named operation, a dot, room at the end
+LETTER, BOLD, FLAG = 5.8, 6.6, 100.0  # pixels: a letter of a name, one of a headline, the words at a crash
 
 
 class Grid:
@@ -25,17 +25,19 @@ class Grid:
         self.effects = {operation.group for operation in made if operation.name in OUTSIDE}
         groups: list[str] = []
         for lane in timeline.lanes:
-            merge(groups, (operation.group for operation in lane.operations))
+            merge(groups, [operation.group for operation in lane.operations])
         self.centre: dict[Key, float] = {}
         self.extent: dict[str, tuple[float, float]] = {}
         left = GUTTER
         for group in groups:
             columns: list[Key] = []
             for lane in timeline.lanes:
-                merge(columns, (key(operation) for operation in lane.operations if operation.group == group))
+                merge(columns, [key(operation) for operation in lane.operations if operation.group == group])
             names = [*words(group), *_names(made, group)]
             left = self._place(group, columns, names, left) + GAP
-        self.width = max(left, FLAG + max((self.end(lane) for lane in timeline.lanes), default=0.0))
+        headlines = [BOLD * len(lane.ending) for lane in timeline.lanes]
+        flags = [FLAG + self.end(lane) for lane in timeline.lanes]
+        self.width = max([left, *headlines, *flags])
 
     def _place(self, group: str, columns: list[Key], names: list[str], left: float) -> float:
         """Lay the columns of a step out from `left`; return where it ends."""
@@ -88,9 +90,12 @@ def words(step: str) -> list[str]:
     return [first, rest.replace("_", " ")] if rest else [first]
 
 
-def merge(order: list[T], items: Iterable[T]) -> None:
-    """Add to `order` what it does not hold yet, each item behind the one that it follows in `items`."""
-    at = 0
+def merge(order: list[T], items: Collection[T]) -> None:
+    """Add to `order` what it does not hold yet, each item behind the one that it follows in `items`.
+
+    What follows nothing comes first; when `order` holds none of the items, they all came later.
+    """
+    at = 0 if any(item in order for item in items) else len(order)
     for item in items:
         if item in order:
             at = order.index(item) + 1

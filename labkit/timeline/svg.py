@@ -17,6 +17,7 @@ RED, AMBER, GREEN, BLUE = "#e5484d", "#c9820a", "#2f9e5f", "#3b82d6"
 LEDGER = {"planned": ("none", "3 2"), "executing": (BLUE, ""), "confirmed": (GREEN, ""), "compensated": (GREEN, "3 2")}
 LEDGER |= {"ambiguous": (AMBER, ""), "rejected": (RED, "")}
 WINDOW_Y, STEP_Y, CALL_Y, LEDGER_Y, PROVIDER_Y, HEIGHT = 22, 38, 82, 112, 146, 204  # pixels from the top of a process
+NAMED_CALLS = 3  # activities of a step that are named, below each other
 STYLE = (
     "text{font:11px system-ui,sans-serif;fill:currentColor}.s{font-size:9.5px}.m{opacity:.75}.b{font-weight:600}"
     ".c{text-anchor:middle}.l{stroke:currentColor;fill:none}"
@@ -67,7 +68,7 @@ class _Process:
     """Draws one process."""
 
     def __init__(self, timeline: Timeline, lane: Lane, grid: Grid) -> None:
-        self.lane, self.grid, self.keeps_ledger = lane, grid, bool(timeline.effects)
+        self.lane, self.grid, self.keeps_ledger = lane, grid, timeline.keeps_ledger
         self.policy, self.before = timeline.policy, timeline.lanes[: timeline.lanes.index(lane)]
         self.groups: dict[str, list[Operation]] = {}
         for operation in lane.operations:
@@ -85,22 +86,27 @@ class _Process:
 
     def _names(self) -> list[str]:
         rows = [("crash window", WINDOW_Y + 9), ("step", STEP_Y + 18), ("call, commit", CALL_Y + 4)]
-        rows += [("our ledger", LEDGER_Y + 12), ("provider", PROVIDER_Y + 6)]
+        rows += [("our ledger", LEDGER_Y + (12 if self.keeps_ledger else 5)), ("provider", PROVIDER_Y + 6)]
         lines = [line(GUTTER, y, self.grid.width, y, 'stroke-opacity=".12"') for y in (CALL_Y, PROVIDER_Y + 2)]
         if not self.keeps_ledger:
-            lines.append(text(GUTTER, LEDGER_Y + 12, f"policy {self.policy} keeps no effect ledger", "s m"))
+            lines.append(text(0, LEDGER_Y + 17, f"{self.policy} keeps none", "s m"))
         return [text(0, y, name, "m") for name, y in rows] + lines
 
     def _step(self, group: str, operations: list[Operation]) -> str:
-        left, right = self.grid.extent[group]
-        if self.before:
-            left = max(left, self.grid.x(operations[0]) - 24)
+        left, right = self._left(group, operations), self.grid.extent[group][1]
         if any(self.lane.killed_at in operation.taps for operation in operations):
             right = max(self.grid.end(self.lane), left + 30)
         lines = words(group)
         top = STEP_Y + (18 if len(lines) == 1 else 12)
         names = [text((left + right) / 2, top + 12 * n, word, "c") for n, word in enumerate(lines)]
         return box(left, right, STEP_Y, 28, 'fill="currentColor" fill-opacity=".08"') + "".join(names)
+
+    def _left(self, group: str, operations: list[Operation]) -> float:
+        """Where a step begins; the one with which a process took over, where it did so."""
+        left = self.grid.extent[group][0]
+        if self.before and operations[0] is self.lane.operations[0]:
+            return max(left, self.grid.x(operations[0]) - 24)
+        return left
 
     def _windows(self, operations: list[Operation]) -> str:
         if operations[0].group not in self.grid.effects:
@@ -130,7 +136,7 @@ class _Process:
 
     def _call(self, operation: Operation, x: float) -> str:
         """A call goes down to the provider; its reply comes up again, or is lost on the way."""
-        left, right, low = x - 25, x + 25, PROVIDER_Y + 2
+        left, right, low = x - 27, x + 27, PROVIDER_Y + 2
         parts = [f'<rect x="{left - 4.5:.1f}" y="{CALL_Y - 4.5}" width="9" height="9" fill="currentColor"/>']
         if operation.executed:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{low} H{x - 9:.1f} m-4 -3 l4 3 l-4 3"))
@@ -162,32 +168,30 @@ class _Process:
 
     def _activities(self, group: str, operations: list[Operation]) -> list[str]:
         calls = [each for operation in operations for each in operation.outside if each.kind == "activity"]
-        left, _ = self.grid.extent[group]
+        left, y = self._left(group, operations), PROVIDER_Y + 2
         drawn = []
-        for number, each in enumerate(calls[:4]):
-            y = PROVIDER_Y + 2 + 12 * number
+        for number, each in enumerate(calls[:NAMED_CALLS]):
             again = f'stroke="{RED}" stroke-width="2" fill="none"' if each.mark else 'fill="currentColor"'
-            drawn.append(f'<circle cx="{left + 4:.1f}" cy="{y}" r="3" {again}/>')
-            drawn.append(
-                text(left + 11, y + 3.5, each.text + (" again" if each.mark else ""), "s b" if each.mark else "s")
-            )
-        if len(calls) > 4:
-            drawn.append(text(left + 11, PROVIDER_Y + 53, f"and {len(calls) - 4} more", "s m"))
+            name, look = (f"{each.text} again", "s b") if each.mark else (each.text, "s")
+            drawn.append(f'<circle cx="{left + 4 + 11 * number:.1f}" cy="{y}" r="3.5" {again}/>')
+            drawn.append(text(left, y + 16 + 11 * number, name, look))
+        if len(calls) > NAMED_CALLS:
+            drawn.append(text(left, y + 16 + 11 * NAMED_CALLS, f"and {len(calls) - NAMED_CALLS} more", "s m"))
         return drawn
 
     def _ledger(self, group: str, operations: list[Operation]) -> str:
         """What our ledger says of the step's effect, from the moment that it says it."""
         if group not in self.grid.effects or not self.keeps_ledger:
             return ""
-        left, right = self.grid.extent[group]
+        right = self.grid.extent[group][1]
         changes = [(self.grid.x(each), each.ledger) for each in operations if each.ledger]
         inherited = [
             each.ledger for lane in self.before for each in lane.operations if each.group == group and each.ledger
         ]
         if inherited:
-            changes.insert(0, (max(left, self.grid.x(operations[0]) - 24), inherited[-1]))
+            changes.insert(0, (self._left(group, operations), inherited[-1]))
         died = any(self.lane.killed_at in operation.taps for operation in operations)
-        right = max(right, self.grid.end(self.lane) + 66) if died else right  # the word stands behind the crash
+        right = max(right, self.grid.end(self.lane) + 70) if died else right  # the word stands behind the crash
         ends = [*(x for x, _ in changes[1:]), right]
         drawn = []
         for (x, state), end in zip(changes, ends, strict=False):
@@ -196,7 +200,7 @@ class _Process:
             look = f'{edge} fill="{fill}" fill-opacity=".25"'
             drawn.append(box(x, end, LEDGER_Y, 16, look))
             if died and end == right:  # what the ledger still says when the process is gone
-                drawn.append(text(self.grid.end(self.lane) + 12, LEDGER_Y + 11.5, state, "s"))
+                drawn.append(text(self.grid.end(self.lane) + 14, LEDGER_Y + 11.5, state, "s"))
             else:
                 drawn.append(text((x + end) / 2, LEDGER_Y + 11.5, state, "s c"))
         return "".join(drawn)
@@ -209,8 +213,8 @@ class _Process:
             return ""
         x = self.grid.end(self.lane)
         zigzag = "".join(f"l{6 if n % 2 else -6} 10" for n in range(13))
-        line_ = f'<path d="M{x + 3:.1f} 18 {zigzag}" fill="none" stroke="{RED}" stroke-width="2"/>'
-        return line_ + text(x + 10, STEP_Y + 17, f"✗ killed{self._in_window()}", "b")
+        line_ = f'<path d="M{x + 7:.1f} 18 {zigzag}" fill="none" stroke="{RED}" stroke-width="2"/>'
+        return line_ + text(x + 13, STEP_Y + 17, f"✗ killed{self._in_window()}", "b")
 
 
 def _tint(window: str) -> str:
@@ -225,6 +229,7 @@ def page(timeline: Timeline) -> str:
     findings = "".join(f"<li><b>{MARKS[each.mark]}</b> {escape(each.text)}</li>" for each in timeline.findings)
     return (
         f'<figure style="margin:0"><figcaption style="font-weight:600">{escape(timeline.title)}</figcaption>'
-        f'<div style="overflow-x:auto">{draw(timeline)}</div><ul style="margin:.4em 0">{findings}</ul>'
+        f'<div style="overflow-x:auto" tabindex="0" role="group" aria-label="the picture">{draw(timeline)}</div>'
+        f'<ul style="margin:.4em 0">{findings}</ul>'
         f"<details><summary>the same as text</summary><pre>{escape(str(timeline))}</pre></details></figure>"
     )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from labkit.effects.ledger import Entry
+from labkit.effects.policies import POLICIES
 from labkit.model import Run
 from labkit.provider.protocol import Entry as Outside
 from labkit.timeline.operations import Operation, describe, operations, place, settle
@@ -96,6 +97,11 @@ class Timeline(msgspec.Struct, kw_only=True):
     def title(self) -> str:
         """The run in one line."""
         return f"{self.run_id}: {self.workflow} on {self.engine}, policy {self.policy}: {self.status}"
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Whether its policy writes effects into our ledger."""
+        return bool(self.effects) or (self.policy in POLICIES and POLICIES[self.policy].tracks)
 
     @property
     def findings(self) -> list[Finding]:

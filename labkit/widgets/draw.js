@@ -15,14 +15,13 @@ const fitting = (text, wide) => (room(text) <= wide ? text : wide < 28 ? "" : `$
 /** One process: `died` is the index of the tap at which it dies, null when it does not; `inherited` ledger states. */
 function drawLife(view, engine, number, life, died, lost, inherited, crashed) {
   const inside = life.ops.slice(...visible(view, life));
-  const parts = [lanes(view)];
+  const parts = [died === null ? "" : drawDeath(view, life.taps[died], crashed)];
   if (view.unit < THIN) parts.push(...bins(view, inside, died));
   else {
     parts.push(...stepsOf(inside).flatMap((step) => drawStep(view, step, died, inherited, life, number > 1)));
     for (const op of inside) parts.push(drawEvent(view, `${engine}/${number}/${op.at}`, op, seen(op, died)));
     parts.push(...lost.map((step) => drawLost(view, step)));
   }
-  if (died !== null) parts.push(drawDeath(view, life.taps[died], crashed));
   return parts.join("");
 }
 
@@ -45,7 +44,8 @@ function visible(view, life) {
 
 function lanes(view) {
   const rows = [["window", Y.window + 9], ["step", Y.step + 17], ["ctx call", Y.calls + 4], ["commit", Y.commits + 4]];
-  rows.push(["our ledger", Y.ledger + 12], ["provider", Y.provider + 4]);
+  rows.push(["our ledger", Y.ledger + (view.scene.ledger ? 12 : 7)], ["provider", Y.provider + 4]);
+  if (!view.scene.ledger) rows.push(["not kept", Y.ledger + 18]);
   const lines = [Y.calls, Y.commits, Y.provider];
   return (
     rows.map(([name, y]) => label(0, y, name, "ct-lane")).join("") +
@@ -68,7 +68,8 @@ function drawStep(view, ops, died, inherited, life, resumed) {
   const first = view.scene.columns[ops[0].column];
   const last = view.scene.columns[ops.at(-1).column];
   const whole = (column) => view.scene.visits.get(`${column.group} ${column.visit}`);
-  const left = view.x(resumed ? first.left : whole(first).left) + 2;
+  const tookOver = resumed && ops[0] === life.ops[0];
+  const left = view.x(tookOver ? first.left : whole(first).left) + 2;
   const right = view.x(whole(last).right) - 2;
   const alive = ops.filter((op) => seen(op, died));
   const parts = [];

@@ -2,6 +2,7 @@
 
 const GUTTER = 88; // pixels for the names of the lanes
 const CALL_WIDTH = 2.2; // the widest column: a call goes down and comes back
+const TAIL = 0.8; // behind a step with an effect, so that the last word of the ledger fits
 const FIT_LEAST = 36; // pixels a unit of width, at which every name fits its column
 const columnWidth = (name) => (OUTSIDE.includes(name) ? CALL_WIDTH : Math.max(0.8, (5.6 * name.length + 8) / FIT_LEAST));
 const OUTSIDE = ["call", "lookup", "compensate"];
@@ -47,7 +48,8 @@ function outcomeOf(found, pool, scene) {
 /** The scene as it is drawn; outcomes are read when they are first asked for. */
 function sceneOf(data) {
   const scene = { columns: [], slots: [], width: 0, visits: new Map(), effects: new Set(data.effects), engines: {} };
-  for (const [group, visit, name, nth, places] of data.columns) {
+  scene.ledger = data.ledger;
+  data.columns.forEach(([group, visit, name, nth, places], number) => {
     const wide = columnWidth(name);
     const column = { group, visit, name, nth, places, wide, left: scene.width, slot: scene.slots.length };
     for (let place = 0; place < places; place++) {
@@ -56,9 +58,11 @@ function sceneOf(data) {
     }
     scene.columns.push(column);
     scene.width += wide;
+    const next = data.columns[number + 1];
+    if (scene.effects.has(group) && (next?.[0] !== group || next[1] !== visit)) scene.width += TAIL;
     const visits = scene.visits.get(`${group} ${visit}`) || { left: column.left };
     scene.visits.set(`${group} ${visit}`, { ...visits, right: scene.width });
-  }
+  });
   for (const [name, found] of Object.entries(data.engines)) {
     scene.engines[name] = branchOf(found, lifeOf(found.first, data.pool, scene), data.pool, scene);
   }

@@ -4,6 +4,7 @@ const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous:
 const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", fine: "✓" };
 const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
 const PROVIDERS = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
+const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
 const button = (name, text, title, more = "") =>
   `<button type="button" data-do="${name}" title="${esc(title)}" aria-label="${esc(title)}" ${more}>${text}</button>`;
 
@@ -40,20 +41,21 @@ function frame(id, title, choices, engines) {
     <span>◈ done twice</span><span>◇ known key, nothing new</span><span>◎ called again</span><span>faint: does not happen if it crashes here</span></p>
   <p class="ct-progress" role="status"></p>
   <div class="ct-record" role="region" aria-label="record of the chosen event" hidden></div>
-  <div class="ct-scroll" role="region" tabindex="0" aria-label="what follows the crash"><table class="ct-table">
-    <caption></caption><thead><tr><th scope="col">engine</th><th scope="col">dies at</th><th scope="col">window</th>
-    <th scope="col">the next process</th><th scope="col">what stands out</th><th scope="col">verdict</th></tr></thead><tbody></tbody></table></div>
+  <div class="ct-scroll" role="region" tabindex="0" aria-label="what follows the crash"><table class="ct-table" role="table">
+    <caption></caption><thead role="rowgroup"><tr role="row">${COLUMNS.map((name) => `<th scope="col" role="columnheader">${name}</th>`).join("")}</tr></thead>
+    <tbody role="rowgroup"></tbody></table></div>
   <div class="ct-cards"></div>`;
 }
 
-/** The rows of the table: one an engine. */
+/** The rows of the table: one an engine. The roles stay when a narrow place lays them out as blocks. */
 function tableRows(shown) {
   return shown
     .map(({ engine, tap, outcome }) => {
       const next = outcome ? `${outcome.status.replaceAll("_", " ")}${outcome.error ? `: ${outcome.error}` : ""}` : "";
       const cells = [`<code>${esc(tap.tap)}</code>`, `<b>${tap.window}</b> ${MEANING[tap.window]}`, esc(next)];
       cells.push(outcome ? findings(outcome) : "", outcome ? verdict(outcome) : "");
-      return `<tr><th scope="row">${esc(engine)}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+      const named = cells.map((cell, n) => `<td role="cell" data-name="${COLUMNS[n + 1]}"><div>${cell}</div></td>`);
+      return `<tr role="row"><th scope="row" role="rowheader">${esc(engine)}</th>${named.join("")}</tr>`;
     })
     .join("");
 }
@@ -75,7 +77,7 @@ function findings(outcome) {
 }
 
 /** What the engine believes, and beside it what the provider did. */
-function card({ engine, outcome }) {
+function card({ engine, outcome }, ledger) {
   const believed = outcome.effects.map(
     (row) => `<li class="ct-line-${row.status}"><code>${esc(row.step)}</code> ${esc(row.operation)} at ${esc(row.target)}:
       <b>${esc(row.status)}</b> ${esc(row.receipt_id)}${row.last_error ? `<br><small>${esc(row.last_error)}</small>` : ""}</li>`,
@@ -88,7 +90,7 @@ function card({ engine, outcome }) {
   return `<section class="ct-card" aria-label="${esc(engine)}"><p class="ct-name">${esc(engine)} ${badge(outcome)}</p>
     ${real ? `<p class="ct-real">really killed: ${esc(real)}</p>` : ""}
     <div class="ct-two"><div><p class="ct-side">what the engine believes</p><p>run: <b>${esc(outcome.status)}</b></p>
-    <ul>${believed.join("") || "<li>no effect ledger with this policy</li>"}</ul></div>
+    <ul>${believed.join("") || `<li>${ledger ? "the effect ledger is empty" : "no effect ledger with this policy"}</li>`}</ul></div>
     <div><p class="ct-side">what the provider did</p><ol>${happened.join("")}</ol></div></div></section>`;
 }
 

@@ -62,7 +62,14 @@ class Scene:
             engines[engine] = {"first": self._life(first), "crash": crash, "outcomes": outcomes}
         effects = dict.fromkeys(column.group for column in self.axis if column.name in OUTSIDE)
         shown = [[*column, places(column)] for column in self.axis]
-        return {"columns": shown, "effects": list(effects), "engines": engines, "pool": self.pool.values}
+        ledger = any(each.undisturbed().timeline.keeps_ledger for each in self.rehearsals.values())
+        return {
+            "columns": shown,
+            "effects": list(effects),
+            "ledger": ledger,
+            "engines": engines,
+            "pool": self.pool.values,
+        }
 
     def deaths(self, at: str) -> dict[str, Death]:
         """Where each engine's process dies for a crash at this tap of one of them: there, or at its last tap before."""

@@ -83,7 +83,7 @@ function fillPanels(board, shown, crashed) {
   put(".ct-summary", esc(sentence(shown, crashed, board.killed())));
   put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
   put(".ct-table tbody", tableRows(shown));
-  put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map(card).join("") : "");
+  put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map((each) => card(each, board.scene.ledger)).join("") : "");
   put(".ct-progress", esc(model.get("progress")));
   find("[data-do=crash]").setAttribute("aria-pressed", crashed);
   find("[data-do=clear]").disabled = !crashed;
