@@ -1,5 +1,8 @@
 """What a notebook shows and a reader moves: widgets that also stand as pictures, text and pages without a kernel."""
 
+from labkit.widgets.questions import Question
+from labkit.widgets.quiz import Quiz
 from labkit.widgets.timeline import CrashTimeline
+from labkit.widgets.views.states import EffectStates
 
-__all__ = ["CrashTimeline"]
+__all__ = ["CrashTimeline", "EffectStates"]
