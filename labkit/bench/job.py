@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from labkit.bench.errand import Errand
 from labkit.cases import find_workflow, name_of
 from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.errors import InvalidInput
@@ -19,9 +17,6 @@ from labkit.provider.wire import WorldInfo
 from labkit.scenario import Scenario
 from labkit.taps import Tap
 
-PATIENCE = 60.0
-"""Seconds after which a child that has not ended gives up, with a traceback of where it stood."""
-
 
 class Outside(Client):
     """A provider's world whose entries are read from its file: an entry is there before anybody is answered."""
@@ -31,12 +26,11 @@ class Outside(Client):
         return read_ledger(self.info.ledger)[0]
 
 
-class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class Job(Errand, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One process: a scenario whose workflow is named `module:attribute`, the files it works on, and where it dies.
 
-    `number` counts the processes of a folder from 1; `info` is what the provider said of the world, if it was asked;
-    `tap` is empty when the process is to live; `clock` is the ISO 8601 time at which its clock stands still, empty for
-    the machine's clock; `patience` is in seconds.
+    `info` is what the provider said of the world, if it was asked; `clock` is the ISO 8601 time at which its clock
+    stands still, empty for the machine's clock.
     """
 
     workflow: str
@@ -47,15 +41,11 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     drift: bool
     run_id: str
     faults: tuple[Fault, ...] = ()
-    folder: str
     database: str
-    number: int
     url: str
     world: str
     info: WorldInfo | None = None
-    tap: str = ""
     clock: str = ""
-    patience: float = PATIENCE
 
     @classmethod
     def of(cls, scenario: Scenario, **rest: Any) -> Job:
@@ -75,16 +65,6 @@ class Job(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     def new_clock(self) -> Clock:
         """The clock that the process goes by."""
         return ManualClock(self.clock) if self.clock else SystemClock()
-
-    @property
-    def trace(self) -> Path:
-        """The file that holds the taps that the process passed."""
-        return Path(self.folder) / f"taps-{self.number}.txt"
-
-    @property
-    def output(self) -> Path:
-        """The file that holds what the process printed, its last error included."""
-        return Path(self.folder) / f"output-{self.number}.txt"
 
 
 def killed_by_provider(tap: Tap) -> bool:

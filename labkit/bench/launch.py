@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from labkit.bench.job import Job
+from labkit.bench.errand import Errand
 from labkit.bench.trace import KILL, Found, read_trace
 from labkit.errors import InvalidInput, LabError
 from labkit.taps import Tap
@@ -50,7 +50,7 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
 class Launcher(Protocol):
     """Runs one process after another."""
 
-    def run(self, job: Job) -> Ended:
+    def run(self, job: Errand) -> Ended:
         """Run `job` in a process of its own and wait for its end."""
         ...
 
@@ -60,11 +60,14 @@ class Launcher(Protocol):
 
 
 class Plain:
-    """A new Python interpreter for each process: slow, on every platform, and nothing is shared."""
+    """A new Python interpreter, `python -m CHILD JOB`, for each process: slow, on every platform, nothing is shared."""
 
-    def run(self, job: Job) -> Ended:
+    def __init__(self, child: str) -> None:
+        self._child = child
+
+    def run(self, job: Errand) -> Ended:
         """Run `job` in a process of its own and wait for its end."""
-        command = [sys.executable, "-m", "labkit.bench.child", msgspec.json.encode(job).decode()]
+        command = [sys.executable, "-m", self._child, msgspec.json.encode(job).decode()]
         with (
             job.output.open("wb") as output,
             _start(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process,
@@ -80,13 +83,16 @@ class Plain:
 
 
 class Zygote:
-    """A process that has imported everything and forks a child for each job; see `labkit.bench.zygote`."""
+    """A process, `python -m MODULE ARGUMENT`, that has imported everything and forks a child for each job.
 
-    def __init__(self, workflow: str) -> None:
-        command = [sys.executable, "-m", "labkit.bench.zygote", workflow]
+    See `labkit.bench.forking`.
+    """
+
+    def __init__(self, module: str, argument: str) -> None:
+        command = [sys.executable, "-m", module, argument]
         self._process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
 
-    def run(self, job: Job) -> Ended:
+    def run(self, job: Errand) -> Ended:
         """Run `job` in a fork of the zygote and wait for its end; raise LabError when the zygote is gone."""
         requests, answers = self._process.stdin, self._process.stdout
         assert requests and answers
@@ -111,7 +117,9 @@ class Zygote:
 
 def launcher(mode: str, workflow: str) -> Launcher:
     """The launcher of this `mode` for `workflow` (`module:attribute`); raise InvalidInput for another mode."""
-    return Zygote(workflow) if require_mode(mode) == "zygote" else Plain()
+    if require_mode(mode) == "zygote":
+        return Zygote("labkit.bench.zygote", workflow)
+    return Plain("labkit.bench.child")
 
 
 def require_mode(mode: str) -> str:
@@ -125,7 +133,7 @@ def require_mode(mode: str) -> str:
     return mode
 
 
-def ended(job: Job, pid: int, status: int) -> Ended:
+def ended(job: Errand, pid: int, status: int) -> Ended:
     """What the files of process `pid`, which ended with `status`, say."""
     trace = read_trace(job.trace)
     tap = Tap.parse(job.tap) if job.tap else None

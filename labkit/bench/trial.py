@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from labkit.bench.job import PATIENCE, Job, Outside
+from labkit.bench.errand import PATIENCE
+from labkit.bench.job import Job, Outside
 from labkit.bench.launch import Ended, Launcher
 from labkit.check.evidence import Evidence, gather
 from labkit.clock import ManualClock

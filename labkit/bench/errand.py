@@ -1,0 +1,32 @@
+"""What every job of a real process has, whatever it runs: where it dies, where it writes, how long it may take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+PATIENCE = 60.0
+"""Seconds after which a child that has not ended gives up, with a traceback of where it stood."""
+
+
+class Errand(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Process `number` (from 1) of those that work on `folder`.
+
+    `tap` is empty when it is to live; `patience` is in seconds.
+    """
+
+    folder: str
+    number: int
+    tap: str = ""
+    patience: float = PATIENCE
+
+    @property
+    def trace(self) -> Path:
+        """The file that holds the taps that the process passed."""
+        return Path(self.folder) / f"taps-{self.number}.txt"
+
+    @property
+    def output(self) -> Path:
+        """The file that holds what the process printed, its last error included."""
+        return Path(self.folder) / f"output-{self.number}.txt"

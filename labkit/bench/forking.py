@@ -1,0 +1,67 @@
+"""The loop of a zygote: a process that has imported everything once and forks a child for each job.
+
+Jobs arrive as one JSON line each on standard input; each is answered with the pid and the exit status of its child.
+Children share imports and nothing else: no file, connection or thread may be open when it forks. The loop ends when
+standard input does, that is with the parent, however that ended.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from labkit.bench.errand import Errand
+
+T = TypeVar("T", bound=Errand)
+
+
+def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], None]) -> None:
+    """Call `prepare` once, then `perform` each job of this `kind` in a fork, until standard input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what an imported module prints is no answer
+    prepare()
+    faulthandler.register(signal.SIGALRM, chain=True)  # says where a child stood, then lets the alarm end it
+    gc.collect()
+    gc.freeze()  # or the first collection in each child copies every page
+    jobs = msgspec.json.Decoder(kind)
+    for line in sys.stdin.buffer:
+        job = jobs.decode(line)
+        child = os.fork()
+        if child == 0:
+            _be_a_child(job, perform)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        try:
+            answers.write(msgspec.json.encode((child, status)) + b"\n")
+            answers.flush()
+        except BrokenPipeError:  # nobody reads the answers any more
+            os._exit(0)
+
+
+def _be_a_child(job: T, perform: Callable[[T], None]) -> NoReturn:
+    status = 1
+    try:
+        _redirect(job)
+        signal.setitimer(signal.ITIMER_REAL, job.patience)
+        perform(job)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def _redirect(job: Errand) -> None:
+    """Give this child streams of its own; the zygote's belong to the zygote."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(job.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    for given, stream in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(given, stream)

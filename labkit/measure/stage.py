@@ -1,0 +1,67 @@
+"""Runs the conformance checks of a stack: each on a new run, each step of it in a real process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from labkit.bench.job import Outside
+from labkit.bench.launch import Ended
+from labkit.errors import LabError
+from labkit.measure.job import Answer
+from labkit.measure.trial import Cell, Site, read_answer
+from labkit.stacks.base import Stack
+from labkit.stacks.conformance import CHECKS, Finding, Seen
+
+
+def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
+    """Every check by name, and how it came out for `stack`, one after another."""
+    for number, (name, check) in enumerate(CHECKS.items(), 1):
+        with site.world(f"{stack}-conformance-{number}") as world:
+            try:
+                yield name, check(RealStage(site, stack, world))
+            except LabError as error:
+                yield name, Finding("not run", error.what)
+
+
+def missing_services(stack: Stack, services: dict[str, str]) -> str:
+    """Why `stack` cannot be run with these `services`, or an empty string."""
+    missing = [name for name in stack.services if name not in services]
+    return f"no {', no '.join(missing)} server" if missing else ""
+
+
+class RealStage:
+    """A `Stage` whose calls are real processes, in the world of one check. A process that fails raises LabError."""
+
+    def __init__(self, site: Site, stack: str, world: Outside) -> None:
+        self._site, self._world, self._count = site, world, 0
+        self._stack = stack
+
+    def __call__(self, verb: str, *, tap: str = "", argument: str = "", change: str = "", policy: str = "bare") -> Seen:
+        """Let a process do `verb`; see `Stage`."""
+        self._count += 1
+        cell = Cell(stack=self._stack, policy=policy, window="W1", effect="execute_refund")
+        more: dict[str, Any] = {"tap": tap, "argument": argument, "change": change}
+        job = self._site.job(cell, self._world, self._count, verb, **more)  # type: ignore[arg-type]
+        ended = self._site.launchers[0].run(job)
+        if ended.failed:
+            raise LabError(f"process {self._count} ({verb}) ended with status {ended.status}: {ended.output[-600:]}")
+        return self._seen(ended, read_answer(job))
+
+    def _seen(self, ended: Ended, answer: Answer | None) -> Seen:
+        if answer is None and not ended.reached:
+            raise LabError(f"process {self._count} ended with status {ended.status} and said nothing: {ended.output}")
+        told = answer or Answer(status="killed")
+        entries = self._world.entries()
+        calls = Counter(entry.subject for entry in entries if entry.kind == "activity")
+        return Seen(
+            status=told.status,
+            facts=told.facts,
+            next_step=told.next_step,
+            points=told.points,
+            executed=Counter(entry.subject.split(".")[1] for entry in entries if entry.kind == "effect"),
+            paid=sum(calls.values()) - len(calls),
+            session=told.session,
+            detail=told.detail,
+        )

@@ -1,0 +1,191 @@
+"""One trial of a framework: a process dies at a tap, the next goes on, and the provider's ledger says what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from labkit.bench.job import Outside
+from labkit.bench.launch import Ended, Launcher
+from labkit.cases.desk import EFFECTS, RECEIPTS, TARGETS
+from labkit.measure.child import FINISH
+from labkit.measure.guard import DATABASE, open_effects
+from labkit.measure.job import Answer, Job, Verb
+from labkit.provider.protocol import Entry
+from labkit.taps import Tap
+
+CASE = 17
+RUN = "run-1"
+SITUATIONS = ("crash", "second resumer", "renamed", "inserted", "started again", "clock forward", "clock back")
+"""What happens besides the crash: nothing; two processes resume at once; the code has changed; the run is begun again
+instead of resumed; the clock of the new process has moved by `HOUR`."""
+HOUR = 3600.0
+WINDOWS = ("W1", "W2", "W3", "W4", "W5")
+
+
+class Cell(msgspec.Struct, kw_only=True, frozen=True):
+    """What is measured: a stack under a policy, killed in a window of an effect's step, in a situation."""
+
+    stack: str
+    policy: str
+    window: str
+    effect: str
+    situation: str = "crash"
+
+    def tap(self) -> Tap:
+        """Where the first process dies."""
+        following = [*EFFECTS, ""][EFFECTS.index(self.effect) + 1]
+        label, phase = {
+            "W1": (f"{self.effect}/enter", "before"),
+            "W2": (f"{self.effect}/call", "before"),
+            "W3": (f"{self.effect}/call", "executed"),
+            "W4": (f"{self.effect}/call", "after"),
+            "W5": (f"{following}/enter" if following else FINISH, "before"),
+        }[self.window]
+        return Tap(label, phase, 1)
+
+
+class Result(msgspec.Struct, kw_only=True, frozen=True):
+    """What one trial showed. `kind` is `judged`, `not reached` or `error`, with `detail` for the last two.
+
+    `duplicated` and `lost` list the steps whose effect the provider executed more than once, or not at all although
+    the run is over. `wrong` says that a completed run holds a result of another step, `false_finish` that a run calls
+    itself completed and an effect is missing, `open` that the effect ledger leaves an effect to a person. `paid` counts
+    activity calls that were made again. `seconds` are those to recover, `size` the bytes of the framework's files.
+    """
+
+    kind: Literal["judged", "not reached", "error"]
+    status: str = ""
+    detail: str = ""
+    duplicated: list[str] = []
+    lost: list[str] = []
+    wrong: bool = False
+    false_finish: bool = False
+    open: list[str] = []
+    paid: int = 0
+    seconds: float = 0.0
+    size: int = 0
+    session: bool = False
+
+
+class Site(msgspec.Struct, kw_only=True, frozen=True):
+    """Where trials run: two launchers (the second for a second resumer), the provider's address and root folder, and
+    the servers that stacks need, by name."""
+
+    launchers: tuple[Launcher, Launcher]
+    url: str
+    root: Path
+    services: dict[str, str] = {}
+    patience: float = 30.0
+
+    def trial(self, cell: Cell, name: str) -> Result:
+        """Run one trial of `cell` in the new folder `name` below `root`."""
+        with self.world(name) as world:
+            crashed = self.launch(cell, world, 1, "start", tap=str(cell.tap()))
+            if not crashed.reached:
+                return not_reached(crashed)
+            lives, answers = self.go_on(cell, world)
+            failed = next((life for life in lives if life.failed), None)
+            if failed:
+                return Result(kind="error", detail=f"ended with status {failed.status}: {failed.output[-600:]}")
+            return judge(answers, world.entries(), self.root / name / "store")
+
+    def go_on(self, cell: Cell, world: Outside) -> tuple[list[Ended], list[Answer]]:
+        """The processes that come after the crash, at once if there are two, and what each of them says."""
+        count = 2 if cell.situation == "second resumer" else 1
+        verb: Verb = "start" if cell.situation == "started again" else "resume"
+        more: dict[str, Any] = {}
+        if cell.situation in ("renamed", "inserted"):
+            more["change"] = cell.situation
+        if cell.situation.startswith("clock"):
+            more["shift"] = HOUR if cell.situation == "clock forward" else -HOUR
+        with ThreadPoolExecutor(count) as pool:
+            started = [pool.submit(self.launch, cell, world, 2 + n, verb, launcher=n, **more) for n in range(count)]
+            lives = [each.result() for each in started]
+        jobs = [self.job(cell, world, 2 + n, verb) for n in range(count)]
+        return lives, [answer for job in jobs if (answer := read_answer(job))]
+
+    def launch(self, cell: Cell, world: Outside, number: int, verb: Verb, launcher: int = 0, **more: Any) -> Ended:
+        """Run one process of a trial to its end."""
+        return self.launchers[launcher].run(self.job(cell, world, number, verb, **more))
+
+    def job(self, cell: Cell, world: Outside, number: int, verb: Verb, **more: Any) -> Job:
+        """The job of one process of a trial."""
+        return Job(
+            folder=str(self.root / world.world),
+            number=number,
+            patience=self.patience,
+            stack=cell.stack,
+            verb=verb,
+            policy=cell.policy,
+            run_id=RUN,
+            case=CASE,
+            url=self.url,
+            world=world.world,
+            info=world.info,
+            services=self.services,
+            **more,
+        )
+
+    @contextmanager
+    def world(self, name: str) -> Iterator[Outside]:
+        """A new folder and a new world for one trial; the world is closed afterwards, the files stay."""
+        (self.root / name).mkdir(parents=True)
+        with closing(Outside(self.url, name)) as client:
+            client.create(TARGETS, folder=name)
+            try:
+                yield client
+            finally:
+                client.close_world()
+
+
+def not_reached(life: Ended) -> Result:
+    """The result of a trial whose first process did not die at its tap."""
+    kind: Literal["error", "not reached"] = "error" if life.failed else "not reached"
+    return Result(kind=kind, detail=f"{life.tap} was not reached, status {life.status}: {life.output[-600:]}")
+
+
+def read_answer(job: Job) -> Answer | None:
+    """What the process of `job` said, or None when it was killed before it could."""
+    return msgspec.json.decode(job.answer.read_bytes(), type=Answer) if job.answer.exists() else None
+
+
+def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> Result:
+    """Hold what the processes say against what the provider has done."""
+    last = answers[-1]
+    effects = Counter(entry.subject.split(".")[1] for entry in entries if entry.kind == "effect")
+    calls = Counter(entry.subject for entry in entries if entry.kind == "activity")
+    missing = [step for step in EFFECTS if not effects[step]]
+    completed = any(answer.status == "completed" for answer in answers)
+    return Result(
+        kind="judged",
+        status="completed" if completed else last.status,
+        detail=last.detail[:600],
+        duplicated=[step for step in EFFECTS if effects[step] > 1],
+        lost=missing if completed else [],
+        wrong=any(wrong_result(answer) for answer in answers),
+        false_finish=completed and bool(missing),
+        open=open_effects(store, RUN),
+        paid=sum(calls.values()) - len(calls),
+        seconds=last.seconds,
+        size=size_of(store),
+        session=any(answer.session for answer in answers),
+    )
+
+
+def size_of(store: Path) -> int:
+    """The bytes of a framework's files below `store`; our own effect ledger is none of them."""
+    files = [path for path in store.rglob("*") if path.is_file() and not path.name.startswith(DATABASE)]
+    return sum(path.stat().st_size for path in files)
+
+
+def wrong_result(answer: Answer) -> bool:
+    """True when a run that calls itself completed holds a receipt of another target than the step called."""
+    held = {name: str(answer.facts[name]) for name in RECEIPTS if name in answer.facts}
+    return answer.status == "completed" and any(not held[name].startswith(RECEIPTS[name]) for name in held)

@@ -1,0 +1,73 @@
+"""Stacks by name: the adapters in this package, those of other packages by entry point, and `module:attribute`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from labkit import stacks
+from labkit.errors import InvalidInput
+from labkit.stacks.base import Stack
+
+GROUP = "labkit.stacks"
+NO_ADAPTER = ("base", "conformance", "find")
+
+
+def modules() -> list[str]:
+    """The adapters in this package, by module; a stack is called like its module, or `module-option`."""
+    return [module.name for module in pkgutil.iter_modules(stacks.__path__) if module.name not in NO_ADAPTER]
+
+
+def find_stack(name: str) -> Stack:
+    """The stack called `name`, or `module:attribute` of anybody's code on the Python path.
+
+    Raises InvalidInput when there is none, or when its framework cannot be imported.
+    """
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        return _loaded(name, module, attribute)
+    own = name.partition("-")[0]
+    if own in modules():
+        found = {stack.name: stack for stack in _imported(name, f"{stacks.__name__}.{own}").STACKS}
+        if name in found:
+            return found[name]
+    for entry in entry_points(group=GROUP, name=name):
+        return _loaded(name, entry.module, entry.attr)
+    raise InvalidInput(f"there is no stack {name!r}", safe="nothing was run", next="labkit stacks lists them")
+
+
+def every_stack() -> Iterator[tuple[str, Stack | InvalidInput]]:
+    """Each stack that can be found, by name; or, for a module that cannot be imported, why."""
+    for module in modules():
+        try:
+            yield from ((stack.name, stack) for stack in _imported(module, f"{stacks.__name__}.{module}").STACKS)
+        except InvalidInput as missing:
+            yield module, missing
+    for entry in entry_points(group=GROUP):
+        try:
+            yield entry.name, _loaded(entry.name, entry.module, entry.attr)
+        except InvalidInput as missing:
+            yield entry.name, missing
+
+
+def _loaded(name: str, module: str, attribute: str) -> Stack:
+    found = getattr(_imported(name, module), attribute, None)
+    if not isinstance(found, Stack):
+        raise InvalidInput(
+            f"{name!r} is a {type(found).__name__}, expected a labkit.stacks.base.Stack",
+            safe="nothing was run",
+            next="name an object, not its class: module:attribute",
+        )
+    return found
+
+
+def _imported(name: str, module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InvalidInput(
+            f"stack {name!r} cannot be imported: {error}", safe="nothing was run", next="install its framework"
+        ) from error
