@@ -150,6 +150,16 @@ def test_a_counterexample_of_two_crashes_shows_both(tmp_path: Path):
         CrashTimeline.of_counterexample(report.counterexample.save(tmp_path / "found.json"))
 
 
+def test_a_schedule_as_plain_data_opens_at_its_crashes():
+    schedule = ["execute_refund/call:executed#1", "send_mail/call:executed#1"]
+    widget = CrashTimeline.of_schedule(refund, schedule, engine="snapshot", policy="bare", case=17)
+    told = widget.told()["snapshot"]
+    assert widget.crashed and [lane.killed_at for lane in told.timeline.lanes] == [*schedule, ""]
+    assert [each.mark for each in told.timeline.findings] == ["duplicate", "duplicate"] and told.verdict == "invalid"
+    with pytest.raises(InvalidInput, match="would not pass load_case"):
+        CrashTimeline.of_schedule(refund, [schedule[0], "load_case/commit:after#1"], case=17)
+
+
 def test_a_real_kill_ends_as_the_simulated_one():
     widget = CrashTimeline(refund, engines=("hybrid",), case=17)
     said: list[str] = []

@@ -107,21 +107,55 @@ def explore(
     return Explorer(scenario, crashes, progress).report()
 
 
-class Explorer:
+class Judge:
+    """Tells what a life after crashes broke, by the `reference`: the life of the same scenario without any crash.
+
+    Raises InvalidInput or LabError for a scenario that does not work by itself.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.simulation = Simulation(scenario)
+        self.reference = first_life(self.simulation)
+        self._commits = Counter(acknowledged(self.reference.taps))
+
+    def judge(
+        self, life: Life, image: Image, kept: Counter[str], untracked: frozenset[str]
+    ) -> tuple[list[Violation], Observed]:
+        """The invariants that a life from `image` broke, and what was observed.
+
+        `kept` says how often each step's commit was acknowledged before the crashes, `untracked` which effects only
+        the provider knew of then.
+        """
+        judged = Judged(
+            evidence=life.evidence,
+            reference=self.reference.evidence,
+            at_crash=image.status,
+            acknowledged=kept,
+            again=Counter(acknowledged(life.taps)),
+            commits=self._commits,
+            untracked=untracked,
+            drift=self.scenario.drift,
+        )
+        violations = judge(judged)
+        if life.error:
+            violations.append(Violation("every recovery ends", life.error))
+        return violations, Observed.of(life.evidence, untracked, violations)
+
+
+class Explorer(Judge):
     """Walks the tree of schedules of one scenario, depth first."""
 
     def __init__(self, scenario: Scenario, crashes: int, progress: Progress | None = None) -> None:
         if crashes not in range(1, MAX_CRASHES + 1):
             raise InvalidInput(f"crashes={crashes}: expected 1, 2 or 3", safe="nothing was run")
-        self.scenario, self.crashes, self._progress = scenario, crashes, progress
-        self.simulation = Simulation(scenario)
-        self.reference = first_life(self.simulation)
+        super().__init__(scenario)
+        self.crashes, self._progress = crashes, progress
         self.table = CellTable(scenario.engine, scenario.policy, scenario.provider)
         self.schedules, self.recoveries, self.ambiguous = 0, 0, 0
         self.violations: Counter[str] = Counter()
         self._lived: dict[bytes, Life] = {}
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
-        self._commits = Counter(acknowledged(self.reference.taps))
         outside = self.reference.evidence.outside
         capability = self.simulation.world.capability
         self._capability = {step_of(e.subject): capability(e.target) for e in outside if e.kind == "effect"}
@@ -159,7 +193,7 @@ class Explorer:
                 branch.untracked | image.untracked,
             )
             successor = self._live(image, last=depth == self.crashes)
-            self._count(after, *self._judge(successor, image, after))
+            self._count(after, *self.judge(successor, image, after.acknowledged, after.untracked))
             if depth < self.crashes and successor.taps:
                 self._explore(successor, after)
 
@@ -173,22 +207,6 @@ class Explorer:
             self._lived[key] = self.simulation.live(image, keep_images=False)
             self.recoveries += 1
         return self._lived[key]
-
-    def _judge(self, life: Life, image: Image, branch: Branch) -> tuple[list[Violation], Observed]:
-        judged = Judged(
-            evidence=life.evidence,
-            reference=self.reference.evidence,
-            at_crash=image.status,
-            acknowledged=branch.acknowledged,
-            again=Counter(acknowledged(life.taps)),
-            commits=self._commits,
-            untracked=branch.untracked,
-            drift=self.scenario.drift,
-        )
-        violations = judge(judged)
-        if life.error:
-            violations.append(Violation("every recovery ends", life.error))
-        return violations, Observed.of(life.evidence, branch.untracked, violations)
 
     def _count(self, branch: Branch, violations: list[Violation], observed: Observed) -> None:
         count = len(branch.schedules)

@@ -14,7 +14,7 @@ from labkit.check.invariants import Violation
 from labkit.check.windows import acknowledged, windows
 from labkit.model import Run
 from labkit.scenario import Scenario
-from labkit.sim.explore import Branch, Explorer
+from labkit.sim.explore import Judge
 from labkit.sim.lives import Image, Life
 from labkit.taps import listening
 from labkit.timeline import Timeline
@@ -53,13 +53,13 @@ class Told(NamedTuple):
         return "invalid" if self.violations else "unknown" if waits else "valid"
 
 
-class Rehearsal(Explorer):
-    """Explores one crash at a time. Raises InvalidInput or LabError for a scenario that does not work by itself."""
+class Rehearsal(Judge):
+    """Lives a scenario again after a crash or two. Raises InvalidInput or LabError for one that does not work."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._times: list[str] = []
         with listening(self._hear):
-            super().__init__(scenario, 1)
+            super().__init__(scenario)
         self.first = self._process(self.reference)
 
     def undisturbed(self) -> Told:
@@ -89,7 +89,7 @@ class Rehearsal(Explorer):
         images = [self._survivors(death) for death in deaths]
         kept = Counter(step for process, at in deaths for step in acknowledged(process.life.taps[: at + 1]))
         untracked = frozenset[str]().union(*(image.untracked for image in images))
-        return self._judge(life, images[-1], Branch([()], kept, untracked))
+        return self.judge(life, images[-1], kept, untracked)
 
     def _hear(self, label: str, phase: str) -> None:
         self._times.append(moment(len(self.simulation.world.entries())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
@@ -14,18 +14,23 @@ from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, LabError
+from labkit.lab.facade import Lab
 from labkit.lab.foresee import choose_tap
-from labkit.lab.naming import run_id_of
+from labkit.lab.naming import chosen_id
+from labkit.lab.view import RunView
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
 from labkit.sim.counterexample import Counterexample
 from labkit.widgets import page
 from labkit.widgets.killing import kill_for_real
+from labkit.widgets.recorded import Recorded
 from labkit.widgets.rehearsal import Death, Rehearsal, Told
 from labkit.widgets.scene import Pool, Scene
 
 SYNC: dict[str, bool] = {"sync": True}
+NAMES = ("engine", "policy", "provider", "drift", "faults")  # of a scenario
+MOST_CRASHES = 2  # of one run that a timeline shows
 
 
 class CrashTimeline(anywidget.AnyWidget):
@@ -60,8 +65,10 @@ class CrashTimeline(anywidget.AnyWidget):
         at: str = "W3",
         effect: str | None = None,
         crashed: bool = False,
+        run_id: str | None = None,
         **inputs: Any,
     ) -> None:
+        self.run_id = chosen_id(workflow, inputs, run_id)
         self.workflow, self.inputs = workflow, inputs or workflow.example
         self.engines, self.faults = tuple(engines), faults
         self._scenes: dict[tuple[str, str, bool], Scene] = {}
@@ -79,25 +86,62 @@ class CrashTimeline(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     @classmethod
+    def of_schedule(
+        cls,
+        workflow: Workflow[Any],
+        schedule: Sequence[str],
+        *,
+        engine: str = "hybrid",
+        policy: str = "ledger",
+        provider: str = AS_DECLARED,
+        drift: bool = False,
+        faults: tuple[Fault, ...] = (),
+        run_id: str | None = None,
+        **inputs: Any,
+    ) -> Self:
+        """A schedule on one engine, already crashed: a tap or two, the first process dies at the first, and so on.
+
+        Without any tap nothing is crashed. Raises InvalidInput for more taps, and for one that no process passes.
+        """
+        if len(schedule) > MOST_CRASHES:
+            raise InvalidInput(
+                f"the schedule holds {len(schedule)} crashes, a timeline shows at most {MOST_CRASHES}",
+                safe="nothing was run",
+                next="labkit replay FILE tells a saved one; lab.timeline(run) one that happened",
+            )
+        names = {"policy": policy, "provider": provider, "drift": drift, "faults": faults, "run_id": run_id}
+        where = {"at": schedule[0], "crashed": True} if schedule else {}
+        made = cls(workflow, engines=(engine,), **names, **where, **inputs)  # type: ignore[arg-type]
+        for tap in schedule[1:]:
+            rehearsal = made._scene.rehearsals[engine]
+            successor = rehearsal.live(made._deaths()[engine][0])
+            made.at_second = str(choose_tap(successor.life.taps, tap))
+            made.knobs = {**made.knobs, "second": True}
+        return made
+
+    @classmethod
     def of_counterexample(cls, path: str | Path | Counterexample, workflow: Workflow[Any] | None = None) -> Self:
-        """The schedule that a report found or saved, already crashed, on its engine. Give a workflow of your own.
+        """The schedule that a report found or saved, as in `of_schedule`. Give a workflow of your own.
 
         Raises InvalidInput for a file that is no counterexample, and for more than two crashes.
         """
         found = path if isinstance(path, Counterexample) else Counterexample.load(path)
-        if len(found.schedule) > 2:
-            raise InvalidInput(
-                f"the schedule holds {len(found.schedule)} crashes, a timeline shows at most two",
-                safe="nothing was run",
-                next="labkit replay FILE tells it",
-            )
-        names = {"policy": found.policy, "provider": found.provider, "drift": found.drift, "faults": found.faults}
-        workflow = workflow or known_case(found.workflow)
-        first, *rest = found.schedule
-        made = cls(workflow, engines=(found.engine,), at=first, crashed=True, **names, **found.inputs)  # type: ignore[arg-type]
-        if rest:
-            made.knobs = {**made.knobs, "second": True}
-            made.at_second = rest[0]
+        names = {name: getattr(found, name) for name in NAMES}
+        return cls.of_schedule(workflow or known_case(found.workflow), found.schedule, **names, **found.inputs)
+
+    @classmethod
+    def of_run(cls, lab: Lab, run: str | RunView, **inputs: Any) -> Self:
+        """A run that `lab` recorded: its engine, policy and provider, with the crashes that its processes really had.
+
+        The recovered run is rehearsed; a run that was not resumed yet shows what would follow. `inputs` need be given
+        only where one is too long to be recorded whole. Raises UnknownRun, and InvalidInput for a run that cannot be
+        shown: one with more than two crashes, or that a person's answers took another way.
+        """
+        found = Recorded.of(lab, run, inputs)
+        scenario = found.scenario
+        names = {name: getattr(scenario, name) for name in (*NAMES, "run_id")}
+        made = cls.of_schedule(scenario.workflow, found.schedule, **names, **scenario.inputs)
+        found.require(made.told()[scenario.engine].timeline)
         return made
 
     def told(self) -> dict[str, Told]:
@@ -146,7 +190,7 @@ class CrashTimeline(anywidget.AnyWidget):
         return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"])
 
     def _rehearsals(self, policy: str, provider: str, drift: bool) -> dict[str, Rehearsal]:
-        names = {"policy": policy, "provider": provider, "run_id": run_id_of(self.workflow, self.inputs)}
+        names = {"policy": policy, "provider": provider, "run_id": self.run_id}
         return {
             engine: Rehearsal(
                 Scenario(
