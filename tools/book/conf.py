@@ -1,8 +1,7 @@
 """How Sphinx builds the book: nothing is executed here, and nothing is asked of another machine."""
 
 project = "The durable-agent crash lab"
-author = "the durable-agent crash lab authors"
-project_copyright = ""
+author = ""
 extensions = ["myst_nb"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 myst_enable_extensions = ["colon_fence"]
@@ -16,6 +15,8 @@ html_theme = "sphinx_book_theme"
 html_static_path = ["book.css", "book.js"]
 html_css_files = ["book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
+html_use_index = False
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

@@ -67,15 +67,15 @@ def make_pages(source: Path, made: Path, doctrees: Path) -> None:
 def cover(course: list[Chapter]) -> str:
     """Return the title page as the text of a notebook: what the course is, a timeline to try, and the chapters."""
     minutes = sum(each.minutes for each in course)
-    opening = (HERE / "cover.md").read_text("utf-8").format(chapters=len(course), hours=round(minutes / 60, 1))
+    opening = (HERE / "cover.md").read_text("utf-8").format(chapters=len(course), hours=f"{round(minutes / 30) / 2:g}")
     before, _, after = opening.partition("<!-- timeline -->")
     listed = "\n".join(map(entry, course))
-    contents = "\n".join(each.stem for each in course)
+    contents = "\n".join(f"{each.number} · {each.title} <{each.stem}>" for each in course)
     cells = [
         nbformat.v4.new_markdown_cell(before.strip(), id="opening"),
         nbformat.v4.new_code_cell(LIVE, id="timeline", metadata={"tags": ["remove-input"]}),
         nbformat.v4.new_markdown_cell(f'{after.strip()}\n\n<ol class="chapters">\n{listed}\n</ol>', id="chapters"),
-        nbformat.v4.new_markdown_cell(f"```{{toctree}}\n:hidden:\n:numbered: 0\n\n{contents}\n```", id="contents"),
+        nbformat.v4.new_markdown_cell(f"```{{toctree}}\n:hidden:\n\n{contents}\n```", id="contents"),
     ]
     return nbformat.writes(nbformat.v4.new_notebook(cells=cells))
 
