@@ -123,7 +123,10 @@ OF_MOVE = {
         (OUTSIDE, f"{RESOLVE} not-done", 'lab.resolve(key, "not-done")'),
     ),
     ("confirmed", "compensated"): Words(
-        "compensate", "It is undone by the provider's own compensation.", "A person asks for it.", ("lab.compensate(key)",)
+        "compensate",
+        "It is undone by the provider's own compensation.",
+        "A person asks for it.",
+        ("lab.compensate(key)",),
     ),
     ("ambiguous", "compensated"): Words(
         "compensate",
@@ -131,4 +134,4 @@ OF_MOVE = {
         "Say first what became of it.",
         (f"{RESOLVE} confirmed --receipt ID", "lab.compensate(key)"),
     ),
-}  # fmt: skip
+}

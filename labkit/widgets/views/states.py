@@ -1,4 +1,4 @@
-"""The states of an effect: kill a process around it, and see what the next one finds, which rule it follows, what it does."""
+"""The states of an effect: a process dies around it; what the next one finds, which rule it follows, what it does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import traitlets as t
+from msgspec.structs import replace
 
 from labkit.cases.refund import refund
 from labkit.effects.policies import POLICIES
@@ -51,11 +52,11 @@ class EffectStates(View):
                 f"with one of {', '.join(CAPABILITIES)}",
                 safe="nothing was run",
             )
-        named = {"workflow": workflow, "inputs": inputs or workflow.example, "engine": engine}
+        base = Scenario(workflow=workflow, inputs=inputs or workflow.example, engine=engine)
         known = {
-            f"{policy}/{provider}": Deaths(Scenario(**named, policy=policy, provider=provider), effect)
-            for policy in POLICIES
-            for provider in CAPABILITIES
+            f"{named}/{able}": Deaths(replace(base, policy=named, provider=able), effect)
+            for named in POLICIES
+            for able in CAPABILITIES
         }
         here = known[f"{policy}/{provider}"]
         super().__init__(
@@ -72,7 +73,7 @@ class EffectStates(View):
         )
 
     def death(self) -> dict[str, Any]:
-        """The crash that is shown: what is found (`found`, `then`), decided (`action`), done (`did`, `path`), and the end."""
+        """The crash shown: what is found (`found`, `then`), decided (`action`), done (`did`, `path`), and the end."""
         all_: list[dict[str, Any]] = self.data["deaths"][f"{self.policy}/{self.provider}"]
         return next((each for each in all_ if each["tap"] == self.at), all_[0])
 
