@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from notebook_server import PATIENCE
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
@@ -50,3 +51,13 @@ def keep(page: Page, folder: Path, name: str) -> None:
     path = Path(os.environ.get("LABKIT_ARTEFACTS", folder)) / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=path)
+
+
+def violations(page: Page, selector: str) -> list[str]:
+    """What axe-core has against all that is below `selector`: a line a thing, with its rule and why.
+
+    axe-core comes with its Python package, nothing is fetched. What it cannot decide is not among it.
+    """
+    assert page.locator(selector).count(), f"there is no {selector} on the page"
+    found = Axe().run(page, selector).response["violations"]
+    return [f"{rule['id']}: {node['failureSummary']}\n{node['html']}" for rule in found for node in rule["nodes"]]
