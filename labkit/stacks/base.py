@@ -58,13 +58,15 @@ class Stack:
     """A framework that runs the refund. Override what it can do; what is left raises Unsupported with a reason.
 
     `name` is what users type; `packages` are the distributions whose versions count; `services` are servers that it
-    needs: `postgres` or `temporal`. `patience` is how many seconds one process may take.
+    needs: `postgres` or `temporal`. `patience` is how many seconds one process may take. `forks` is False when the
+    framework cannot be imported once and forked for each process.
     """
 
     name: str = ""
     packages: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
     patience: float = 30.0
+    forks: bool = True
 
     def prepare(self) -> None:
         """Get ready before a process is forked for each job: import, connect to nothing, start no thread."""

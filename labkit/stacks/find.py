@@ -17,8 +17,9 @@ NO_ADAPTER = ("base", "conformance", "find")
 
 
 def modules() -> list[str]:
-    """The adapters in this package, by module; a stack is called like its module, or `module-option`."""
-    return [module.name for module in pkgutil.iter_modules(stacks.__path__) if module.name not in NO_ADAPTER]
+    """The adapters in this package; the stacks of `some_framework` are `some-framework` and `some-framework-option`."""
+    found = pkgutil.iter_modules(stacks.__path__)
+    return [module.name for module in found if not module.ispkg and module.name not in NO_ADAPTER]
 
 
 def find_stack(name: str) -> Stack:
@@ -29,9 +30,9 @@ def find_stack(name: str) -> Stack:
     if ":" in name:
         module, _, attribute = name.partition(":")
         return _loaded(name, module, attribute)
-    own = name.partition("-")[0]
-    if own in modules():
-        found = {stack.name: stack for stack in _imported(name, f"{stacks.__name__}.{own}").STACKS}
+    own = [module for module in modules() if f"{name}-".startswith(f"{module.replace('_', '-')}-")]
+    if own:
+        found = {stack.name: stack for stack in _imported(name, f"{stacks.__name__}.{max(own, key=len)}").STACKS}
         if name in found:
             return found[name]
     for entry in entry_points(group=GROUP, name=name):

@@ -1,0 +1,188 @@
+"""What a campaign found: one row a cell, rates with intervals, and where and with what it was measured."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from statistics import median, quantiles
+from typing import Any
+
+import msgspec
+
+from labkit.cases.desk import EFFECTS
+from labkit.errors import InvalidInput
+from labkit.measure.plan import Plan
+from labkit.measure.trial import SITUATIONS, WINDOWS, Cell, Result
+from labkit.stacks.find import find_stack
+
+Z = 1.959964  # of the normal distribution: intervals of 95 %
+COUNTED: dict[str, Callable[[Result], bool]] = {
+    "duplicated": lambda result: bool(result.duplicated),
+    "lost": lambda result: bool(result.lost),
+    "wrong": lambda result: result.wrong,
+    "false_finish": lambda result: result.false_finish,
+    "open": lambda result: bool(result.open),
+    "paid_again": lambda result: result.paid > 0,
+}
+"""What is counted over the trials of a cell: in how many of them it was seen."""
+
+
+class Rate(msgspec.Struct, kw_only=True, frozen=True):
+    """`count` of the judged trials, and the interval in which the rate lies (Wilson, 95 %)."""
+
+    count: int
+    low: float
+    high: float
+
+
+class StackCell(msgspec.Struct, kw_only=True, frozen=True):
+    """One cell: how many `trials` were judged, what was seen in how many, seconds to recover, bytes on disk.
+
+    `statuses` counts how the runs stood at the end, as the framework says. `seconds_95` is the 95th percentile.
+    `not_reached` and `errors` are trials that could not be judged; `example` is a detail of one of them, or of a run
+    that failed.
+    """
+
+    stack: str
+    policy: str
+    situation: str
+    window: str
+    effect: str
+    trials: int
+    duplicated: Rate
+    lost: Rate
+    wrong: Rate
+    false_finish: Rate
+    open: Rate
+    paid_again: Rate
+    activities_paid: int
+    statuses: dict[str, int]
+    seconds_median: float | None
+    seconds_95: float | None
+    bytes: int | None
+    not_reached: int
+    errors: int
+    example: str = ""
+
+
+class StackReport(msgspec.Struct, kw_only=True, frozen=True):
+    """A campaign's cells, with what is needed to repeat it. `not_run` says which stacks were not run, and why."""
+
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    seed: int
+    repeat: int
+    mode: str
+    seconds: float
+    trials: int
+    cells: list[StackCell]
+    not_run: dict[str, str]
+
+    @property
+    def ok(self) -> bool:
+        """True when every trial could be judged and every stack was run."""
+        return not self.not_run and not any(cell.errors or cell.not_reached for cell in self.cells)
+
+
+def wilson(count: int, trials: int) -> Rate:
+    """The rate `count` of `trials` with its 95 % score interval; without trials it may be anything.
+
+    E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927), 209-212.
+    """
+    if not trials:
+        return Rate(count=0, low=0.0, high=1.0)
+    share, square = count / trials, Z * Z
+    middle = (share + square / (2 * trials)) / (1 + square / trials)
+    reach = Z / (1 + square / trials) * math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials))
+    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
+    return Rate(count=count, low=0.0 if count == 0 else low, high=1.0 if count == trials else high)
+
+
+def cell_of(cell: Cell, results: Sequence[Result]) -> StackCell:
+    """What the `results` of a cell add up to."""
+    judged = [result for result in results if result.kind == "judged"]
+    rates = {name: wilson(sum(map(seen, judged)), len(judged)) for name, seen in COUNTED.items()}
+    seconds = sorted(result.seconds for result in judged)
+    details = [result.detail for result in results if result.detail and result.kind != "judged"]
+    failed = [result.detail for result in judged if result.detail and result.status != "completed"]
+    return StackCell(
+        stack=cell.stack,
+        policy=cell.policy,
+        situation=cell.situation,
+        window=cell.window,
+        effect=cell.effect,
+        trials=len(judged),
+        **rates,
+        activities_paid=sum(result.paid for result in judged),
+        statuses=Counter(result.status for result in judged),
+        seconds_median=median(seconds) if seconds else None,
+        seconds_95=percentile_95(seconds),
+        bytes=int(median([result.size for result in judged])) if judged else None,
+        not_reached=sum(result.kind == "not reached" for result in results),
+        errors=sum(result.kind == "error" for result in results),
+        example=next(iter(details or failed), ""),
+    )
+
+
+def percentile_95(values: Sequence[float]) -> float | None:
+    """The 95th percentile of sorted `values`; of fewer than two the only one, or None."""
+    if len(values) < 2:
+        return values[0] if values else None
+    return quantiles(values, n=20, method="inclusive")[18]
+
+
+def report_of(
+    plan: Plan, found: Mapping[Cell, Sequence[Result]], not_run: dict[str, str], *, mode: str, seconds: float
+) -> StackReport:
+    """The report on the results that were `found` for each cell."""
+    cells = [cell_of(cell, results) for cell, results in found.items()]
+    order = [*plan.stacks, *plan.policies, *SITUATIONS, *EFFECTS, *WINDOWS]
+    cells.sort(
+        key=lambda cell: [
+            order.index(name) for name in (cell.stack, cell.policy, cell.situation, cell.effect, cell.window)
+        ]
+    )
+    return StackReport(
+        machine=machine(),
+        versions=versions(plan.stacks),
+        seed=plan.seed,
+        repeat=plan.repeat,
+        mode=mode,
+        seconds=seconds,
+        trials=sum(cell.trials for cell in cells),
+        cells=cells,
+        not_run=not_run,
+    )
+
+
+def machine() -> dict[str, Any]:
+    """Where it was measured."""
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def versions(stacks: Sequence[str]) -> dict[str, str]:
+    """The versions of the distributions that these stacks are made of."""
+    names = {package for stack in stacks for package in _packages(stack)}
+    return {name: _version(name) for name in sorted({"labkit", *names})}
+
+
+def _packages(stack: str) -> tuple[str, ...]:
+    try:
+        return find_stack(stack).packages
+    except InvalidInput:
+        return ()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

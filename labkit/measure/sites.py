@@ -1,0 +1,108 @@
+"""Places for trials, lent to whoever measures: one provider, and a few zygotes that have imported a framework."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from labkit.bench.errand import Errand
+from labkit.bench.launch import DEFAULT_MODE, Ended, Launcher, Plain, Zygote
+from labkit.measure.trial import Cell, Result, Site
+from labkit.provider.process import ProviderProcess
+from labkit.stacks.find import find_stack
+
+
+class Lazy:
+    """A launcher that is started when it is first used: a second resumer is rare."""
+
+    def __init__(self, stack: str, mode: str) -> None:
+        self._stack, self._mode = stack, mode
+        self._launcher: Launcher | None = None
+
+    def run(self, job: Errand) -> Ended:
+        """Run `job` in a process of its own and wait for its end."""
+        if self._launcher is None:
+            forks = self._mode == "zygote" and find_stack(self._stack).forks
+            self._launcher = Zygote("labkit.measure.zygote", self._stack) if forks else Plain("labkit.measure.child")
+        return self._launcher.run(job)
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        if self._launcher:
+            self._launcher.close()
+
+
+class Sites:
+    """Sites below the folder `root`, with the servers in `services`; `keep` leaves the folder of each trial there.
+
+    At most `spare` sites that nobody uses stay ready. Use it in `with`.
+    """
+
+    def __init__(
+        self, root: Path, services: dict[str, str], *, spare: int = 2, keep: bool = False, mode: str = DEFAULT_MODE
+    ) -> None:
+        self._root, self._services, self._mode = root.resolve(), services, mode
+        self._spare, self._keep = spare, keep
+        self._idle: list[tuple[str, Site]] = []
+        self._lock = threading.Lock()
+        self._provider = ProviderProcess(self._root)
+
+    def __enter__(self) -> Sites:
+        self._provider.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            while self._idle:
+                _close(self._idle.pop()[1])
+        self._provider.stop()
+
+    def measure(self, cell: Cell, name: str) -> Result:
+        """One trial of `cell` in the folder `name`, which is made anew. Whatever goes wrong is a result, too."""
+        folder = self._root / name
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with self.at(cell.stack) as site:
+                return site.trial(cell, name)
+        except Exception as failure:
+            return Result(kind="error", detail=f"{type(failure).__name__}: {failure}"[:600])
+        finally:
+            if not self._keep:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def at(self, stack: str) -> Iterator[Site]:
+        """A site for `stack` that nobody else uses meanwhile."""
+        with self._lock:
+            ready = next((each for each in self._idle if each[0] == stack), None)
+            if ready:
+                self._idle.remove(ready)
+        site = ready[1] if ready else self._new(stack)
+        try:
+            yield site
+        except BaseException:
+            _close(site)
+            raise
+        with self._lock:
+            self._idle.append((stack, site))
+            surplus = self._idle.pop(0)[1] if len(self._idle) > self._spare else None
+        if surplus:
+            _close(surplus)
+
+    def _new(self, stack: str) -> Site:
+        return Site(
+            launchers=(Lazy(stack, self._mode), Lazy(stack, self._mode)),
+            url=self._provider.url,
+            root=self._root,
+            services=self._services,
+            patience=find_stack(stack).patience,
+        )
+
+
+def _close(site: Site) -> None:
+    for launcher in site.launchers:
+        with suppress(OSError):
+            launcher.close()
