@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,8 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 from notebook_promises import SHOWS
+
+from labkit.widgets.questions import read_questions
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -44,6 +47,12 @@ def path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
+@pytest.fixture
+def book(path: Path) -> nbformat.NotebookNode:
+    """The same notebook, read, not run."""
+    return nbformat.read(path, as_version=4)
+
+
 @pytest.mark.parametrize("name", SHOWS)
 def test_the_notebooks_that_promise_something_are_there(name):
     assert name in [path.stem for path in NOTEBOOKS]
@@ -59,18 +68,19 @@ def test_a_notebook_runs_top_to_bottom_and_leaves_nothing_behind(path, tmp_path)
     assert list((tmp_path / "temporary").iterdir()) == []
     assert list((tmp_path / "here").iterdir()) == []
     assert project_files() == before
-    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    *cells, quiz = [cell for cell in book.cells if cell.cell_type == "code"]
     for where, text, times in SHOWS.get(path.stem, []):
-        shown = "\n".join(map(html_of, cells[-1:] if where == "last cell" else cells))
-        assert shown.count(text) == times, f"{text!r} {where}, in:\n{shown}"
+        shown = "\n".join(html_of(cell) for cell in cells if where in cell.source)
+        assert shown.count(text) == times, f"{text!r} where {where!r} is, in:\n{shown}"
+    [shown] = quiz.outputs
+    assert shown.data["text/plain"].startswith("1. ") and "application/vnd.jupyter.widget-view+json" in shown.data
     for cell in cells:
         values = [output for output in cell.outputs if output.output_type != "stream"]
         assert len(values) <= 1, f"this cell shows {len(values)} things at once:\n{cell.source}"
         assert "<pre></pre>" not in html_of(cell), f"this cell shows an empty text:\n{cell.source}"
 
 
-def test_a_notebook_is_kept_without_outputs(path):
-    book = nbformat.read(path, as_version=4)
+def test_a_notebook_is_kept_without_outputs(book):
     nbformat.validate(book)
     ids = [cell.id for cell in book.cells]
     assert len(ids) == len(set(ids))
@@ -78,19 +88,51 @@ def test_a_notebook_is_kept_without_outputs(path):
         assert not cell.get("outputs") and cell.get("execution_count") is None, f"cell {cell.id} was run and saved"
 
 
-def test_a_notebook_follows_the_template(path):
-    book = nbformat.read(path, as_version=4)
+def test_a_notebook_follows_the_template(book):
     text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
     headings = re.findall(r"(?m)^## (.+)$", text)
     assert [part for part in PARTS if part in headings] == list(PARTS), headings
     assert f"**{book.metadata.labkit.minutes} minutes.**" in book.cells[0].source
-    assert "<details>" in text.partition("## Check yourself")[2]
     long = [cell.source for cell in book.cells if cell.cell_type == "code" and cell.source.count("\n") > 14]
     assert not long, f"code that a student should read belongs into labkit:\n{long}"
 
 
-def test_every_file_that_a_notebook_points_to_is_there(path):
-    book = nbformat.read(path, as_version=4)
+def test_every_numbered_part_proves_what_it_says(book):
+    codes: dict[str, str] = {}
+    part = ""
+    for cell in book.cells:
+        headings = re.findall(r"(?m)^## (.+)$", cell.source) if cell.cell_type == "markdown" else []
+        part = headings[-1] if headings else part
+        codes[part] = codes.get(part, "") + (f"{cell.source}\n" if cell.cell_type == "code" else "")
+    numbered = {name: code for name, code in codes.items() if name[:1].isdigit()}
+    assert numbered
+    assert [name for name, code in numbered.items() if not re.search(r"(?m)^ *assert ", code)] == []
+
+
+def test_it_ends_with_a_crash_that_the_reader_explains_before_reading_why(book):
+    text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
+    headings = re.findall(r"(?m)^## (.+)$", text)
+    last, why = headings[headings.index("Check yourself") - 2 :][:2]
+    assert re.match(r"\d · Crash it", last) and why == "Why", headings
+    asked = text.partition(f"## {last}")[2].partition("## Why")[0]
+    assert re.search(r"[Pp]redict", asked) and re.search(r"[Ee]xplain", asked)
+
+
+def test_its_questions_have_a_reason_for_each_answer_and_are_asked_by_its_last_cell(book, path):
+    text = next(cell.source for cell in book.cells if cell.source.startswith("## Check yourself"))
+    questions = read_questions(text)
+    assert 4 <= len(questions) <= 7
+    assert max(Counter(len(each.choices) for each in questions)) <= 5
+    for each in questions:
+        assert set(each.choices) > set(each.answers), f"none is wrong: {each.text}"
+        assert all(len(why) > 10 for why in each.choices.values()), each.text
+    first = [each.answers[0] == next(iter(each.choices)) for each in questions if each.kind == "one"]
+    assert sum(first) <= len(first) / 2, "the first choice is the right one too often"
+    last = [cell.source for cell in book.cells if cell.cell_type == "code"][-1]
+    assert f'Quiz.of_chapter("{path.stem}"' in last
+
+
+def test_every_file_that_a_notebook_points_to_is_there(book, path):
     text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
     links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
     assert [link for link in links if not (path.parent / link).exists()] == []

@@ -1,13 +1,18 @@
-"""Plain tables for a terminal. Text is shown as it is, never as markup; ids, keys and times are never broken."""
+"""Plain tables, for a terminal and for a notebook. In a terminal text is shown as it is, never as markup; ids, keys and
+times are never broken."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:  # a command that prints a table need not wait for pandas
+    from pandas import DataFrame
+    from pandas.io.formats.style import Styler
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> Table:
@@ -37,3 +42,8 @@ def listing(lines: Iterable[tuple[str, str]]) -> Table:
     for name, text in lines:
         made.add_row(Text(name, style="bold"), Text(text))
     return made
+
+
+def show(frame: DataFrame) -> Styler:
+    """A data frame of texts for a notebook, aligned to the left."""
+    return frame.style.set_table_styles([{"selector": "th, td", "props": "text-align: left; vertical-align: top"}])

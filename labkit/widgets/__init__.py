@@ -5,4 +5,4 @@ from labkit.widgets.quiz import Quiz
 from labkit.widgets.timeline import CrashTimeline
 from labkit.widgets.views.states import EffectStates
 
-__all__ = ["CrashTimeline", "EffectStates"]
+__all__ = ["CrashTimeline", "EffectStates", "Question", "Quiz"]

@@ -305,47 +305,126 @@ pd.concat({"bare / refund": bare.ledgers, "ledger / refund": ledger.ledgers, "le
 # | tried, and the provider can do neither | stop, and let a person decide |
 
 # %% [markdown]
+# ## 7 · Crash it: a key, and another bank
+#
+# "So a key is all we need", says a colleague, and throws the ledger away. The policy `keyed` just calls, and sends the
+# effect key along. Tested, and the customer is paid once. Then the company changes its bank. The new one does its work
+# as well as the old one, but it takes no keys and answers no questions (`provider="neither"`).
+#
+# **Predict: the same kill in W3. How often is the customer paid, and how does the run end?**
+
+# %%
+lab = Lab(mkdtemp(dir=folder.name) + "/lab.db", engine="snapshot", policy="keyed", provider="neither")
+run = lab.resume(lab.kill(refund, case=17, at="W3").run_id)
+sent = lab.provider(refund).query("target == 'payments'")
+lab.close()
+assert run.status == "completed" and len(sent) == 2 and sent.key.nunique() == 1
+sent[["operation", "key", "receipt_id"]]
+
+# %% [markdown]
+# Completed, and paid twice. **Explain it before you open the answer**: the key was sent both times, and both times it
+# was the same. What was missing?
+#
+# ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
+#
+# Somebody who looks at it. A key stops nothing by itself: it lets a provider *recognise* a repeat, if that provider
+# keeps a list. The old bank did, the new one throws the key away.
+#
+# And the process had nothing else to go by. Without an intent it could not know that an attempt had been made, so it
+# did not even stop. The ledger of part 5 would have: it cannot make this bank safe, but it knows that it does not know.
+#
+# </details>
+
+# %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> The run is <i>completed</i>. Does that prove that the customer was paid once?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# No. It says what our database believes. In part 2 the run was completed and the provider had paid twice. Only the
-# provider's ledger can prove it.
+# **1.** A run says *completed*. What does that prove?
 #
-# </details>
+# - **a** Each effect happened once.
+# - **b** Our database holds every step as done.
+# - **c** No reply was lost on the way.
 #
-# <details><summary><b>2.</b> Why does it not help to save progress more often?</summary>
+# <details><summary>Answer</summary>
 #
-# Acting outside and noting it inside are two events in two places. However close they are, a process can die between
-# them. That is W3.
-#
-# </details>
-#
-# <details><summary><b>3.</b> A process dies in W2 with the policy <code>ledger</code>, at a provider that
-# recognises keys. What does the next one do, and how often is the customer paid?</summary>
-#
-# It finds the same ledger entry as after W3, calls with the same key, and the customer is paid once. Try it:
-# `lab = new_lab("ledger")`, then `lab.kill(refund, case=17, at="W2")` and `lab.timeline(lab.resume("refund-17"))`.
+# - **a** ✗ In part 2 the run was completed and the provider had paid twice.
+# - **b** ✓ That is all. What happened outside stands in the provider's ledger only.
+# - **c** ✗ In part 2 the first reply was lost. A second one came, and the run was content.
 #
 # </details>
 #
-# <details><summary><b>4.</b> What goes wrong if each attempt sends a fresh random key?</summary>
+# **2.** Part 6 made nine real kills in W3: a refund with `bare`, a refund with `ledger` and a mail with `ledger`, on
+# three engines each. In how many of the nine runs did something happen twice outside?
 #
-# The provider sees two different requests and executes both. The key must name the effect, not the attempt. That is
-# why ours is made of tenant, workflow, run and step.
+# <details><summary>Answer</summary>
+#
+# - **3** ✓ The refund with `bare`, on each engine.
+# - **6** ✗ You may have counted lines, or the mail: it was sent once, and the run waits.
+# - **9** ✗ With `ledger` the money moved once, and so did the mail.
+# - **0** ✗ Look at the last table again: two receipts for one refund.
+#
+# </details>
+#
+# **3.** Why does it not help to save progress more often?
+#
+# - **a** Saving is slow, so the process dies while it saves.
+# - **b** Acting outside and noting it inside are two events in two places; a process can die between them.
+# - **c** It helps, if the save comes right before the call.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ However fast it is, the provider has acted before there is anything to save.
+# - **b** ✓ The gap can be made short, and never empty. It is W3 and W4.
+# - **c** ✗ That save says "about to call". It is worth much, but it does not say whether the provider acted.
 #
 # </details>
 #
-# <details><summary><b>5.</b> The mail is ambiguous. A colleague proposes: "send it again, a second mail harms
-# nobody." Is that wrong?</summary>
+# **4.** A process dies in W2 with the policy `ledger`, at a provider that recognises keys. What may the next one do?
 #
-# Not as such. It is a decision about harm, and a person may take it: <code>lab.resolve(key, "not-done")</code> lets
-# the next process send. What is wrong is code that takes it silently, for the mail today and for a shipment
-# tomorrow.
+# - **a** Go on to the next step: the ledger has an entry.
+# - **b** Call again with the same key.
+# - **c** Stop, because a call may have arrived.
+# - **d** Call with a fresh key, to be on the safe side.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ The entry says `executing`: tried, result unknown. In W2 nothing was paid; to go on would leave it so.
+# - **b** ✓ If the first call arrived, the provider knows the key. If not, it pays now. Both are right.
+# - **c** ✗ That is for providers that can neither recognise a key nor be asked.
+# - **d** ✗ A fresh key is a new request. After W3, which looks the same, it would pay twice.
 #
 # </details>
+#
+# **5.** The mail is ambiguous. A colleague says: "Send it again, a second mail harms nobody." What holds?
+# *Choose all that hold.*
+#
+# - **a** A person may decide so.
+# - **b** The code may decide so by itself whenever an effect is ambiguous.
+# - **c** With `lab.resolve(key, "not-done")` the next process sends.
+# - **d** Looking into the sent folder first would be better.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ It is a decision about harm, and a person can answer for it.
+# - **b** ✗ Today it is a mail. Tomorrow the same line decides about a shipment.
+# - **c** ✓ The ledger believes the person, and the effect counts as not tried.
+# - **d** ✓ Evidence is better than a guess. In this lab the mail was there.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+reports = (bare, ledger, mail)
+twice = sum(len(row.executed) > 1 for report in reports for row in report.rows)
+Quiz.of_chapter("00_start", measured={2: twice})
 
 # %% [markdown]
 # ## What real stacks do

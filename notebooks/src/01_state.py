@@ -57,16 +57,10 @@ import pandas as pd
 
 from labkit import Lab, refund
 from labkit.errors import ActivityFailed
+from labkit.lab.tables import show
 from labkit.model import State, Target, Workflow
 
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
-
-
-# %%
-def show(frame):
-    """Show a table of texts, aligned to the left."""
-    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
-    return frame.style.set_table_styles([left])
 
 
 # %%
@@ -269,7 +263,7 @@ print(record["input_refs"], "->", record["data"]["case"]["customer"], record["da
 # but it is a decision that the state makes visible.
 
 # %% [markdown]
-# ## 4 · The crash that breaks it
+# ## 4 · Crash it: a record that points to nothing
 #
 # A small workflow writes a draft to a file and sends it by mail. Its state is typed, versioned and saved after each
 # step. Its pointer is exact. **Predict: what does the next process do, on another machine?**
@@ -341,7 +335,9 @@ stuck
 # **Explain it before you open the answer.** The messages were complete. The pointer was right. The state was typed and
 # durable. What broke, and in which layer?
 #
-# <details><summary>Why it broke</summary>
+# ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # L2 was restored perfectly, and it pointed into an L3 that was gone. <code>path</code> is a reference to one
 # machine's disk. The step <code>draft</code> counts as completed, so no process will ever write the file again: the
@@ -394,45 +390,96 @@ sent
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> A log ends with a tool call and no result. What do you know?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# That the call was asked for. Not whether it arrived, nor whether it was done. Part 1 made the same log twice, with
-# two different banks.
+# **1.** A chat log ends with a tool call and no result. What do you know?
 #
-# </details>
+# - **a** The tool was not called, else there would be a result.
+# - **b** The tool was called, else there would be no call.
+# - **c** The call was asked for. Whether it was done, the log cannot say.
+# - **d** Nothing yet, but the model can be asked what it did.
 #
-# <details><summary><b>2.</b> The status in the database is <code>running</code>. Is somebody working on
-# the run?</summary>
+# <details><summary>Answer</summary>
 #
-# You cannot tell from that. In part 2 the process had been dead for a while. A new owner has to claim the run, and the
-# claim has to stop the old owner's writes: that is what <code>fence</code> is for.
-#
-# </details>
-#
-# <details><summary><b>3.</b> Which layer does a browser session belong to that is logged in at a supplier?</summary>
-#
-# L3. A state may hold which supplier and which account it was, never the session or the password. A new process logs
-# in again, as an activity.
+# - **a** ✗ Part 1: the process can die after the tool acted and before the result is written.
+# - **b** ✗ Part 1: the process can also die before the tool acts. The log is the same, byte for byte.
+# - **c** ✓ One log, two banks.
+# - **d** ✗ The model reads the same log. It will say something plausible.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Why is the provider's ledger L3 and our effect ledger L2?</summary>
+# **2.** The database says that a run is `running`. Is somebody working on it?
 #
-# Ours is in our database: it is committed together with the pointer, and a new process restores both. The provider's
-# belongs to the provider. We can ask it, if it answers; we can never roll it back.
+# - **a** Yes: a dead process would have set another status.
+# - **b** No: a living process would have completed it.
+# - **c** You cannot tell from that.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ SIGKILL leaves no time to write anything. In part 2 the process had been dead for a while.
+# - **b** ✗ It may be busy, or wait for a slow model.
+# - **c** ✓ A new owner has to claim the run, and its claim must stop the old owner's writes. That is what `fence` is
+#   for.
 #
 # </details>
 #
-# <details><summary><b>5.</b> Someone proposes to pickle the whole agent object, "then everything is saved". What goes
-# wrong?</summary>
+# **3.** Which of these may be in the state of a run, so that any process can use them? *Choose all that hold.*
 #
-# Connections and files in it are L3 and cannot be saved. What can be saved has no version that tomorrow's code can
-# check. And to unpickle bytes from a database is to run whatever they say. The lab stores typed JSON, and
-# notebook 03 shows what it refuses.
+# - **a** the amount that was agreed
+# - **b** the path of a file on the worker's disk
+# - **c** the number of the order
+# - **d** a session that is logged in at a supplier
+# - **e** the receipt of a payment
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ Plain data that later steps need.
+# - **b** ✗ It can be stored, and it points into one machine's L3. Part 4 broke on it.
+# - **c** ✓ A reference to something that outlives the worker.
+# - **d** ✗ L3. Keep which supplier and which account it was, and log in again.
+# - **e** ✓ It is the evidence that the payment was made.
 #
 # </details>
+#
+# **4.** Both are lists of effects. Why is our effect ledger L2, and the provider's ledger L3?
+#
+# - **a** Ours is restored by the next process together with the pointer. Theirs we can at most ask.
+# - **b** Ours is more accurate.
+# - **c** Theirs is on another machine, and L3 means: on another machine.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ Ours is committed in our database. Theirs can never be rolled back by us.
+# - **b** ✗ On the contrary: ours says `executing`, theirs knows what happened.
+# - **c** ✗ A scratch file on our own machine is L3 as well. What counts is whether the record holds it.
+#
+# </details>
+#
+# **5.** Somebody proposes to pickle the whole agent object, "then everything is saved". What goes wrong?
+# *Choose all that hold.*
+#
+# - **a** Connections and open files cannot be saved that way.
+# - **b** Nothing says which version of the code can read the bytes.
+# - **c** To load them is to run whatever the bytes say.
+# - **d** Messages get lost.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ They are L3, whatever the format.
+# - **b** ✓ The record in part 2 has `workflow_version` and `checkpoint_schema` for that.
+# - **c** ✓ That is how unpickling works. The lab stores typed JSON.
+# - **d** ✗ Messages are plain data, and would survive. They were never the hard part.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("01_state")
 
 # %% [markdown]
 # ## What real stacks do

@@ -60,8 +60,9 @@ import pandas as pd
 from labkit import Lab, explore, refund
 from labkit.effects.policies import Bare
 from labkit.errors import EffectUnknown
+from labkit.lab.tables import show
 from labkit.provider.faults import Fault
-from labkit.widgets import CrashTimeline
+from labkit.widgets import CrashTimeline, Quiz
 
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
 WINDOWS = list(prediction)
@@ -71,12 +72,6 @@ WINDOWS = list(prediction)
 def new_lab(policy="bare", **more):
     """Return a lab of its own, with an empty database and an empty world, so that cells can be run again."""
     return Lab(mkdtemp(dir=folder.name) + "/lab.db", engine="snapshot", policy=policy, **more)
-
-
-def show(frame):
-    """Show a table of texts, aligned to the left."""
-    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
-    return frame.style.set_table_styles([left])
 
 
 # %%
@@ -284,7 +279,7 @@ table
 # learned.
 
 # %% [markdown]
-# ## 8 · The crash that breaks it
+# ## 8 · Crash it: and once more
 #
 # One crash in W3 pays twice. Now think of a worker that runs out of memory while it handles the reply: it dies, is
 # restarted, and dies again at the same place. Two real kills on one run, both in W3. **Predict how often this customer
@@ -309,7 +304,9 @@ show(thrice[["subject", "request", "receipt_id"]])
 # **Explain it before you open the answer.** Progress was saved after every step, and each process resumed exactly
 # where the database said. Why is nothing there to stop a hundredth payment?
 #
-# <details><summary>Why it broke</summary>
+# ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # Each process finds the same snapshot: <code>execute_refund</code> is next. Nothing durable says that it was tried
 # before, so each attempt looks like the first. A crash in W3 leaves nothing about the call in our database: no receipt,
@@ -323,43 +320,105 @@ show(thrice[["subject", "request", "receipt_id"]])
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> Which windows can our database not tell from W1, with the policy
-# <code>bare</code>, and which of them are harmless?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# W2, W3 and W4: four windows, one story. W2 is harmless, because there the world agrees with the database. W3 and W4
-# are not.
+# **1.** With `bare`: which windows look to our database exactly like W1? *Choose all that hold.*
 #
-# </details>
+# - **a** W2
+# - **b** W3
+# - **c** W4
+# - **d** W5
 #
-# <details><summary><b>2.</b> In W4 the reply had arrived. Why does that not help?</summary>
+# <details><summary>Answer</summary>
 #
-# It was in memory only. A reply counts when it is committed. Between "received" and "committed" there is always a
-# moment, however fast the disk.
-#
-# </details>
-#
-# <details><summary><b>3.</b> A colleague marks the step as done <i>before</i> the call, "then it cannot happen
-# twice". Which windows does that fix, and which does it break?</summary>
-#
-# W3 and W4 are fixed: nobody calls again. W2 breaks: marked as done, never called. The customer is never paid, and the
-# run says completed. At most once instead of at least once; both are wrong sometimes.
+# - **a** ✓ Nothing durable lies between W1 and W2. It is harmless: the world agrees with the database.
+# - **b** ✓ The provider acted, and only the provider knows.
+# - **c** ✓ The reply had arrived, in memory only.
+# - **d** ✗ The result is committed. It is the second story that our database tells.
 #
 # </details>
 #
-# <details><summary><b>4.</b> The HTTP client retries by itself after a timeout. In which window does that
-# happen?</summary>
+# **2.** In W4 the reply had arrived. Why does that not help?
 #
-# In W3 or W2; the client cannot know. It is the loop of part 8, inside one process, without any record.
+# - **a** It was in the memory of a process that is gone.
+# - **b** The provider takes the payment back when nobody confirms it.
+# - **c** The next process cannot read replies to other processes.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ A reply counts once it is committed. Between "received" and "committed" there is always a moment.
+# - **b** ✗ It has done its part. The money stays where it is.
+# - **c** ✗ It could, if the reply were stored. It was not.
 #
 # </details>
 #
-# <details><summary><b>5.</b> Find the windows in your own agent: where is its intent committed?</summary>
+# **3.** A colleague marks the step as done *before* the call, "then it cannot happen twice". The process dies in W2.
+# What does the customer get?
 #
-# If the answer is "nowhere", then W1 to W4 look the same to your next process as well.
+# - **a** 49.90 EUR
+# - **b** 99.80 EUR
+# - **c** nothing, in a run that says *completed*
+# - **d** nothing, and the run stops with an error
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Nobody has called, and nobody will: the step is marked as done.
+# - **b** ✗ Twice is what the old order did in W3 and W4. The new one never calls again.
+# - **c** ✓ At most once instead of at least once. W3 and W4 are cured, and W2 is broken.
+# - **d** ✗ There is no error to notice. The next process sees a step that is done.
 #
 # </details>
+#
+# **4.** With `bare`, five processes in a row die in W3, and the sixth gets through. How often is the customer paid?
+#
+# <details><summary>Answer</summary>
+#
+# - **6** ✓ Once for each death in W3, and once more. Part 8 counted 3 after two deaths.
+# - **2** ✗ That is after one death. Each further one pays again: nothing tells the next process of it.
+# - **5** ✗ And the sixth process? It also sees a step that was never done.
+# - **1** ✗ Then somebody would have to recognise the repeats. With `bare` there is no key.
+#
+# </details>
+#
+# **5.** With `ledger`, a new process finds its effect `executing`. In which windows may the old one have died?
+# *Choose all that hold.*
+#
+# - **a** W1
+# - **b** W2
+# - **c** W3
+# - **d** W4
+# - **e** W5
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Then the intent would not be there, and it may simply call.
+# - **b** ✓ About to call, not arrived.
+# - **c** ✓ Arrived, no reply.
+# - **d** ✓ Reply received, not committed.
+# - **e** ✗ Then the ledger would say `confirmed`.
+#
+# </details>
+#
+# **6.** An HTTP client repeats a request by itself after a timeout. In which window does it do so?
+#
+# - **a** in W1, since no reply means that nothing was sent
+# - **b** in W2 or in W3, and it cannot know which
+# - **c** in W5, since the process lives
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ It was sent. What became of it is the question.
+# - **b** ✓ So it is the loop of part 8, inside one process, and without any record.
+# - **c** ✗ The process lives, and still it has no result. Part 5 paid twice that way.
+#
+# </details>
+#
+# </details>
+
+# %%
+Quiz.of_chapter("02_windows", measured={4: len(thrice) + 3})  # three deaths more
 
 # %% [markdown]
 # ## What real stacks do

@@ -56,6 +56,7 @@ from msgspec import field
 from labkit import Lab, refund
 from labkit.engines import SnapshotEngine
 from labkit.errors import InvalidInput, InvalidState
+from labkit.lab.tables import show
 from labkit.model import Budgets, State, Target, Workflow
 
 # %%
@@ -71,13 +72,6 @@ def sql(path, query):
     """Run one query on a lab's database, read-only, and return a data frame."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
         return pd.read_sql_query(query, database)
-
-
-# %%
-def show(frame):
-    """Show a table of texts, aligned to the left."""
-    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
-    return frame.style.set_table_styles([left])
 
 
 # %%
@@ -370,7 +364,7 @@ assert [request["amount"] for request in paid.request] == ["49.90", "20.00"]
 show(paid[["subject", "request", "receipt_id"]])
 
 # %% [markdown]
-# ## 6 · The crash that breaks it
+# ## 6 · Crash it: two effects in one step
 #
 # "One step, one transaction." So somebody puts two effects into one step: pay, then mail. The process dies between the
 # two: the payment is done *and answered*, the mail has not been tried. It is window **W2 of the mail**, which notebook
@@ -415,7 +409,9 @@ ends["event-sourced"]
 # **Explain it before you open the answer.** W2 of the mail was harmless for the mail. Why was it not harmless for the
 # payment? And what did the other engine do?
 #
-# <details><summary>Why it broke</summary>
+# ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # The result of the first effect is durable only when the <i>step</i> is committed. So W4 of the payment, "reply
 # received, result not yet committed", does not end where the mail begins: it lasts to the end of the step. The crash
@@ -438,43 +434,99 @@ show(pd.DataFrame({"effects in the code of the step": single}))
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> A step makes three model calls, and the process dies after the third. How many are paid
-# again?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# All three. Nothing inside a step is durable. Make three steps of it, and at most one is.
+# **1.** A step makes three model calls. The process dies after the third answer, before the step is committed. How many
+# calls are made *again*?
 #
-# </details>
+# <details><summary>Answer</summary>
 #
-# <details><summary><b>2.</b> A run keeps its whole conversation in its state and has 1,000 turns. Which grows with the
-# square of the turns: the newest snapshot, or all snapshots together?</summary>
-#
-# All together. The newest grows in a straight line. So dropping old rows helps the disk, but not what each step has to
-# write.
+# - **3** ✓ Nothing inside a step is durable. Make three steps of it, and at most one is.
+# - **1** ✗ That would be three steps with one call each, or the engine of notebook 04.
+# - **0** ✗ The answers were in memory. The snapshot was written before the first of them.
 #
 # </details>
 #
-# <details><summary><b>3.</b> What do you lose when you drop old snapshots?</summary>
+# **2.** A run keeps its whole conversation in its state. What grows with the *square* of the number of turns?
 #
-# The past: no time travel and no fork to before the newest one. Recovery needs the newest only.
+# - **a** the newest snapshot
+# - **b** all snapshots together
+# - **c** both
+# - **d** neither
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ It holds each message once: twice the turns, twice the size.
+# - **b** ✓ 1 + 2 + 3 ... + N. Dropping old rows helps the disk, not what each step has to write.
+# - **c** ✗ Look at one row: it holds each message once.
+# - **d** ✗ Part 3 measured it: twice as long, four times as much.
+#
+# </details>
+#
+# **3.** You drop all snapshots but the newest. What is lost? *Choose all that hold.*
+#
+# - **a** the way back to an earlier state
+# - **b** recovery after the next crash
+# - **c** forks from before the newest step
+# - **d** what the ledger knows of effects
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ The past is gone.
+# - **b** ✗ Recovery reads the newest only.
+# - **c** ✓ A fork copies an old row, and there is none.
+# - **d** ✗ The effect ledger is a table of its own.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Why refuse a set, when JSON can hold a list?</summary>
+# **4.** JSON can hold a list. Why does the engine refuse a `set` instead of storing it as one?
 #
-# The process that wrote it had a set, the next one would get a list. <code>seen.add(...)</code> would work until the
-# first crash and fail after it. Bugs that show only after a crash are the ones to refuse early.
+# - **a** Lists take more space.
+# - **b** The next process would get another type back than this one had.
+# - **c** A set may hold secrets.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Space is not the point.
+# - **b** ✓ `seen.add(...)` would work until the first crash, and fail after it. Such bugs are best refused early.
+# - **c** ✗ So may a list. Secrets are looked for everywhere.
 #
 # </details>
 #
-# <details><summary><b>5.</b> You fork a run from before its payment and let it run on, to debug it. What must you check
-# first?</summary>
+# **5.** In part 6 the process died in W2 of the mail. In which window of the *payment* was that, on the snapshot
+# engine?
 #
-# Whether its effects are protected by a ledger or by keys that the fork shares, or whether it talks to a test world. A
-# fork copies the past of the run, not the past of the world.
+# - **a** in none, the payment was over
+# - **b** in W5
+# - **c** in W4
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Over for the provider. For us it ends with the commit of the step.
+# - **b** ✗ W5 begins with the commit of the result, and with snapshots that is the commit of the step.
+# - **c** ✓ Reply received, not committed. With snapshots W4 lasts to the end of the step: so one effect a step.
 #
 # </details>
+#
+# **6.** You fork a run from before its payment and let the fork run on, with the policy `bare`. How often has the
+# customer been paid in the end?
+#
+# <details><summary>Answer</summary>
+#
+# - **2** ✓ A fork copies the past of the run, not the past of the world.
+# - **1** ✗ The fork does not know that it was paid, and `bare` has no ledger that could stop it.
+# - **0** ✗ To fork takes nothing back. The first payment was real.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("03_snapshots", measured={6: len(paid)})
 
 # %% [markdown]
 # ## What real stacks do

@@ -52,6 +52,7 @@ import pandas as pd
 from labkit import Lab, refund
 from labkit.engines import EventSourcedEngine
 from labkit.errors import Drift, InvalidInput
+from labkit.lab.tables import show
 from labkit.model import State, Target, Workflow
 
 # %%
@@ -62,12 +63,6 @@ def sql(path, query):
     """Run one query on a lab's database, read-only, and return a data frame."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
         return pd.read_sql_query(query, database)
-
-
-def show(frame):
-    """Show a table of texts, aligned to the left."""
-    left = {"selector": "th, td", "props": "text-align: left; vertical-align: top"}
-    return frame.style.set_table_styles([left])
 
 
 # %%
@@ -426,7 +421,7 @@ show(results.set_index(["engine", "policy"]))
 # - event-sourced, ledger: paid once. **The engine keeps the decision, the policy keeps the effect.** You need both.
 
 # %% [markdown]
-# ## 6 · The crash that breaks it
+# ## 6 · Crash it: a number made in passing
 #
 # A letter gets a reference number. Its author writes `uuid.uuid4()`, as everybody does. The first step makes the
 # number, the second mails it to the customer, the third books it with the bank. The process dies between mail and bank,
@@ -488,7 +483,9 @@ show(pd.DataFrame({"number": answers}))
 # **Explain it before you open the answer.** Why did nobody notice? And why does our own database say something else
 # each time that we look?
 #
-# <details><summary>Why it broke</summary>
+# ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # The number is not in the journal. <code>make_number</code> makes no <code>ctx</code> call, so its replay has nothing
 # to compare with: the calls are the same, in the same order, with the same names. Each replay makes up a new number.
@@ -533,44 +530,104 @@ print(f"customer, bank and database agree: {numbers}")
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> A step appends a line to a log file, not through <code>ctx</code>. How many lines are
-# there after two crashes?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# At least one for each process that replayed the step, and one for each look at the run. Whatever is done outside
-# <code>ctx</code> is done again with each replay.
+# **1.** A step appends a line to a file, not through `ctx`. The process dies after that step, the second one dies as
+# well, the third one ends the run. Then you look at the run twice, with `lab.run`. At least how many lines are there?
 #
-# </details>
+# <details><summary>Answer</summary>
 #
-# <details><summary><b>2.</b> A step goes through a Python <code>set</code> and asks the model once for each member. Is
-# that deterministic?</summary>
-#
-# No. The order of a set of texts differs from process to process, because Python salts their hashes. Sort it first. In
-# one process it always works; the next one drifts.
+# - **5** ✓ Three processes and two looks: each of them runs the step. What is done outside `ctx` is done in each
+#   replay.
+# - **3** ✗ And the two looks? There is no state to look at, so a look is a replay.
+# - **1** ✗ Only what goes through `ctx` is played back. The rest of the code really runs.
 #
 # </details>
 #
-# <details><summary><b>3.</b> You must change the order of two calls while runs are under way. What can you
-# do?</summary>
+# **2.** A step goes through a Python `set` of texts and asks the model once for each member. Is that deterministic?
 #
-# Let old runs end on the old version; or let the new code ask which version a run began with, and keep the old order
-# for old runs. The version is in the run's record.
+# - **a** Yes, as long as the set holds the same members.
+# - **b** No: another process may go through it in another order.
+# - **c** Yes, because each answer is recorded.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Python salts the hashes of texts in each process, and the order follows the hashes.
+# - **b** ✓ In one process it always works, the next one drifts. Sort it first.
+# - **c** ✗ Recorded in the order of the first process. The second one asks in another.
+#
+# </details>
+#
+# **3.** Which line drifts *silently*, without any error?
+#
+# - **a** `state.number = uuid.uuid4().hex`
+# - **b** two `ctx.activity` calls that change places in version 2
+# - **c** `ctx.activity(careful if datetime.now().hour < 12 else quick)`
+# - **d** `state.dice = ctx.random()`
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ No call changes, only a value does. Replay compares calls.
+# - **b** ✗ Loud: the journal holds one name, the code asks for another.
+# - **c** ✗ Loud, if the hour has changed: another activity is asked for.
+# - **d** ✗ It does not drift. The throw is recorded and played back.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Which drift did the effect ledger catch in part 5, that the journal could not?</summary>
+# **4.** Part 5: a drifting model, and a crash in W3. Which pair pays once *and* completes the run?
 #
-# Another request under the same key. The ledger keeps a hash of the whole request; the journal compares names.
+# - **a** snapshot and `bare`
+# - **b** snapshot and `ledger`
+# - **c** event-sourced and `bare`
+# - **d** event-sourced and `ledger`
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Paid twice, and two different amounts.
+# - **b** ✗ Paid once, and stuck: the ledger refuses another amount under the same key.
+# - **c** ✗ The amount is the same, because the answer is recorded. And it is paid twice.
+# - **d** ✓ The engine keeps the decision, the policy keeps the effect.
 #
 # </details>
 #
-# <details><summary><b>5.</b> A run has had 100,000 events. What does a crash cost now?</summary>
+# **5.** You must change the order of two calls while runs are under way. What can you do? *Choose all that hold.*
 #
-# No model call, but time: all events are read and all steps run again before anything new is done. The next notebook
-# measures that, and bounds it.
+# - **a** Let old runs end on the old version.
+# - **b** Let the new code ask which version a run began with, and keep the old order for old runs.
+# - **c** Deploy at night.
+# - **d** Resume the old runs once with the new code, so that their journals are renewed.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ The version stands in the run's record.
+# - **b** ✓ Two paths in the code, until the last old run has ended.
+# - **c** ✗ Runs that wait for a person are under way at night, too.
+# - **d** ✗ A journal is never renewed. The new code drifts on it, loudly.
 #
 # </details>
+#
+# **6.** A run has 100,000 events. What does a crash cost now?
+#
+# - **a** all its model calls
+# - **b** at most one call, and the time to read all events and run all steps again
+# - **c** nothing, everything is recorded
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ The answers are in the journal.
+# - **b** ✓ No money, but time. Notebook 05 measures it, and bounds it.
+# - **c** ✗ One answer may have been on its way, and replay takes time.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("04_events")
 
 # %% [markdown]
 # ## What real stacks do

@@ -476,44 +476,97 @@ lab.close()
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> Why does the hybrid engine write an event for a step that is followed by a snapshot at
-# once?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# So that the history has no holes: each step is there, whether or not a snapshot came after it. Recovery does not need
-# it, `history` and `fork` do.
+# **1.** Each step makes one call, so it leaves two events. Snapshots are taken every 10 steps. How many events does a
+# new process replay at most?
 #
-# </details>
+# <details><summary>Answer</summary>
 #
-# <details><summary><b>2.</b> You set <code>every</code> to 1. Which engine is it now?</summary>
-#
-# Nearly the snapshot engine: the whole state after each step. It differs inside a step: the results of the calls are
-# in the tail, so that a crash there pays no model call again. That costs a commit a call.
-#
-# </details>
-#
-# <details><summary><b>3.</b> Your runs have 30 steps, a state of 2 kB and one crash a month. Which engine?</summary>
-#
-# Any. Take the one that your people can read. All three curves lie on top of each other there; put the numbers into
-# <code>cost</code> and see.
+# - **19** ✓ Nine complete steps, and the recorded call of the tenth. The next commit brings the snapshot along.
+# - **20** ✗ The twentieth event is committed together with the snapshot, and then the tail is empty.
+# - **18** ✗ Nearly: the call of the tenth step is recorded before its commit.
+# - **10** ✗ Steps are not events. Each step left two.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Snapshots of a growing memory grow with the square. Somebody proposes a larger distance
-# between snapshots. Does that help?</summary>
+# **2.** You set `every` to 1. Is the hybrid engine now the same as the snapshot engine?
 #
-# It divides by a constant, and the square stays. It helps to keep large things out of the state, or to write only
-# what is new.
+# - **a** Yes, it writes the whole state after each step.
+# - **b** Nearly: but the answers of calls *inside* a step survive a crash.
+# - **c** No, it still replays from the beginning.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Between two snapshots there is one step, and its calls are in the tail.
+# - **b** ✓ So a crash in a step pays no model call again. The price is a commit a call.
+# - **c** ✗ It replays from the newest snapshot, as always.
 #
 # </details>
 #
-# <details><summary><b>5.</b> Write the condition that the retention job should have had.</summary>
+# **3.** A hundred times fewer crashes. By how much should the distance between two snapshots grow?
 #
-# `seq < (SELECT max(state_version) FROM base_snapshots WHERE run_id = ...)`: older than the newest snapshot, not older
-# than now. It stands in `compact`.
+# <details><summary>Answer</summary>
+#
+# - **10** ✓ The square root. You measured the ratio in part 5.
+# - **100** ✗ Then each of the rare crashes would replay a hundred times more.
+# - **1** ✗ Replay is needed less often, so it may cost more each time.
 #
 # </details>
+#
+# **4.** The memory of an agent grows with each step, and all snapshots together with the square. Does a larger distance
+# help?
+#
+# - **a** Yes, then it grows in a straight line.
+# - **b** It divides by a constant, and the square stays.
+# - **c** No, it changes nothing.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ Every K-th row still holds everything so far.
+# - **b** ✓ What helps is to keep large things out of the state, or to write only what is new.
+# - **c** ✗ Half as many rows are half as many bytes.
+#
+# </details>
+#
+# **5.** Which rows may a retention job delete while the run is open?
+#
+# - **a** all events, once there is a snapshot
+# - **b** events that are older than 30 days
+# - **c** events that are older than the run's newest snapshot
+# - **d** the newest snapshot, once all events are there
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ That was the job of part 8. The events *after* the snapshot stand nowhere else.
+# - **b** ✗ A run that waits for a person for 31 days loses its tail.
+# - **c** ✓ Whatever is in the snapshot needs no event. `compact` does this.
+# - **d** ✗ After `compact` the events from before it are gone, and nothing can be read back.
+#
+# </details>
+#
+# **6.** In part 8, why did the policy `ledger` pay only once?
+#
+# - **a** It keeps the events that the job deleted.
+# - **b** The process stopped and waited for a person.
+# - **c** Its own table still said `confirmed`, under the same key.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ The tail was deleted there as well. The run came to the refund a second time.
+# - **b** ✗ It did not have to. There was no doubt about this effect.
+# - **c** ✓ A second record, kept for another reason. It knew what the tail no longer said.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("05_hybrid", measured={3: round(best[1e-4] / best[1e-2])})
 
 # %% [markdown]
 # ## What real stacks do
@@ -527,7 +580,8 @@ lab.close()
 #   pruned in its PostgreSQL saver, which keeps the newest of each namespace and what it needs
 #   ([reference, *prune*](https://reference.langchain.com/python/langgraph.checkpoint.postgres/PostgresSaver/prune)).
 # - **Restate** keeps the journal of a finished call for a time that can be set for each service
-#   ([docs.restate.dev, *journalRetention*](https://docs.restate.dev/ktdocs/sdk-common/dev.restate.sdk.endpoint.definition/-service-definition/-configurator/journal-retention)).
+#   ([docs.restate.dev,
+# *journalRetention*](https://docs.restate.dev/ktdocs/sdk-common/dev.restate.sdk.endpoint.definition/-service-definition/-configurator/journal-retention)).
 # - **Axon**, an event-sourcing framework, calls snapshots an optimization: they never replace the events
 #   ([docs.axoniq.io, *Snapshots*](https://docs.axoniq.io/axon-framework-reference/development/tuning/snapshotting/)).
 #

@@ -476,42 +476,123 @@ results
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> Your mail provider takes no key and cannot be asked. Which policy makes it safe?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# None. <code>ledger</code> and <code>outbox</code> make it *honest*: never twice, and now and then a person has to
-# look. To be safe you need another provider, or a harmless repeat.
+# **1.** Your mail provider takes no key and cannot be asked. Which policy makes sure that each mail is sent exactly
+# once?
 #
-# </details>
+# - **a** `keyed`
+# - **b** `ledger`
+# - **c** `outbox`
+# - **d** none
 #
-# <details><summary><b>2.</b> Where does an outbox differ from a ledger after a crash in W3?</summary>
+# <details><summary>Answer</summary>
 #
-# Nowhere in your table: the rows are the same. It differs before the crash. The intent is part of the state's own
-# commit, so there is never a state without its intent, or an intent without its state.
-#
-# </details>
-#
-# <details><summary><b>3.</b> Error 500 from a payment provider. Definite or indefinite?</summary>
-#
-# Indefinite, unless its documentation says otherwise. Something broke there, and you do not know whether before or
-# after the money moved.
+# - **a** ✗ A key helps only where somebody looks at it.
+# - **b** ✗ It never sends twice. After W2 or W3 it stops, and a person has to look.
+# - **c** ✗ The same rows as `ledger`: never twice, sometimes stopped.
+# - **d** ✓ Two of them are honest about it. To be safe you need another provider, or a harmless repeat.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Why does the decision treat <code>planned</code> without a key as <i>stop</i>?</summary>
+# **2.** A process with `ledger` dies in W2, at a provider that can do neither. Nothing has happened. Why does the next
+# process stop, and not simply call?
 #
-# Without a key the attempt cannot be recognised later, by anybody. To execute it would make an effect that no later
-# process could reconcile.
+# - **a** Because W2 and W3 leave the same row, `executing`.
+# - **b** Because its attempts are spent.
+# - **c** Because the provider is down.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ After W3 a call would pay twice. Whoever never wants that, stops sometimes for nothing.
+# - **b** ✗ It was the first attempt.
+# - **c** ✗ It is well, and would pay at once: this time rightly.
 #
 # </details>
 #
-# <details><summary><b>5.</b> A provider dedups, and forgets keys after 24 hours. Your run waited for a person for three
-# days. What now?</summary>
+# **3.** A payment provider answers with error 500. What do you know?
 #
-# It is a *neither* by now, for this effect. To send the key again is like sending a new order. Look first.
+# - **a** It was not paid: an error is a no.
+# - **b** It was paid, only the answer went wrong.
+# - **c** Neither, unless its documentation says more.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ That would be a *definite* error. `fail_after` gives the same words, and the money has moved.
+# - **b** ✗ `fail_before` gives the same words, and nothing has moved.
+# - **c** ✓ *Indefinite*: something broke, before or after the money moved.
 #
 # </details>
+#
+# **4.** A provider recognises keys and forgets them after 24 hours. Your run waited for a person for three days, with a
+# refund `executing`. What may the next process do?
+#
+# - **a** Call again with the same key.
+# - **b** Look it up or ask a person, as with a provider that recognises nothing.
+# - **c** Call with a new key.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ The key is forgotten. To the provider this is a new order.
+# - **b** ✓ For this effect it is *dedup* no longer. A capability has a date.
+# - **c** ✗ That would be a new order even on the first day.
+#
+# </details>
+#
+# **5.** The decision says *stop* for an effect that is `planned` and has no key. It was never tried, so why not
+# execute?
+#
+# - **a** A missing key means that it was tried.
+# - **b** No later process could recognise that attempt.
+# - **c** Its attempts are spent.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ `planned` says that it was not.
+# - **b** ✓ To execute it would make an effect that nobody can reconcile.
+# - **c** ✗ Attempts are counted apart from the key.
+#
+# </details>
+#
+# **6.** In part 7 the key was the same and the amount was not. What prevents it? *Choose all that hold.*
+#
+# - **a** deciding in one step, and acting in the next
+# - **b** an engine that records the model's answer before the call
+# - **c** a key that is made of the amount
+# - **d** more attempts
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ What was decided is durable before anybody acts on it.
+# - **b** ✓ The second process gets 40 from the journal and never asks again.
+# - **c** ✗ Then 45 would be another key, so another effect: paid 40 and 45.
+# - **d** ✗ Each attempt would bring the other amount again.
+#
+# </details>
+#
+# **7.** You are asked about an ambiguous refund, look into the bank's list, and it is not there. The process died two
+# seconds ago. What is the risk of the verdict `not-done`?
+#
+# - **a** None, you have looked.
+# - **b** The call may still be on its way, and arrive after you have looked.
+# - **c** The ledger may not believe you.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ You know about the moment when you looked, and not about the next one.
+# - **b** ✓ Then it is paid by the old call and by the new one. Wait as long as a call can take.
+# - **c** ✗ It does believe you. That is why a person needs evidence.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("06_effects")
 
 # %% [markdown]
 # ## What real stacks do

@@ -365,7 +365,8 @@ pd.Series(places, name="places to die").to_frame()
 # others think it is dead, and a second one takes over. Then the first wakes up, in the middle of a line.
 #
 # `interleave` plays this: two workers, each paused at most once, at every pair of places. The policy is the sound
-# `ledger`.
+# `ledger`. Each take-over raises a number, the *fencing token*, and our database refuses a write with an old number.
+# **Predict: is the customer safe now, with both kinds of provider?**
 
 # %%
 from labkit.sim.interleave import interleave
@@ -379,8 +380,7 @@ assert both["dedup"].ok and both["dedup"].refused > 0
 assert both["lookup"].broken
 
 # %% [markdown]
-# Hundreds of times the old owner woke up and wanted to write, and was refused: each take-over raises a number, the
-# *fencing token*, and a write with an old number fails. With *dedup* nothing was broken.
+# Hundreds of times the old owner woke up, wanted to write, and was refused. With *dedup* nothing was broken.
 #
 # With *lookup* something was. And the policy is the one that has passed everything so far! Here is the plainest case:
 
@@ -420,44 +420,105 @@ print(*places, sep="\n")
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> Exploration found nothing. What do you know?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# That no schedule within the bounds breaks one of the rules on the list, for this workflow, input and provider. Not
-# more. And only if you have seen the same check complain about something broken.
+# **1.** Exploration with two crashes found nothing. What do you know?
 #
-# </details>
+# - **a** The workflow is safe.
+# - **b** No schedule of up to two crashes breaks a rule on the list, for this workflow, input, engine, policy and
+#   provider.
+# - **c** Three crashes will not break it either.
 #
-# <details><summary><b>2.</b> Why does the lab keep images at the taps, and not raise an exception there?</summary>
+# <details><summary>Answer</summary>
 #
-# After an exception, <code>finally</code> and <code>except</code> blocks run. After SIGKILL none does. A recovery
-# that is saved by a <code>finally</code> would pass a test that raises, and fail in the night.
-#
-# </details>
-#
-# <details><summary><b>3.</b> Can random crashes replace this?</summary>
-#
-# They find what is common. The window in part 4 is two taps, one after the other, out of some two thousand schedules.
-# Where the space is too large to list, random search is what is left; then keep the seed, and say how many were
-# tried.
+# - **a** ✗ Part 6 lists what lies outside: other inputs, power loss, two processes at once.
+# - **b** ✓ Not more. And only if you have seen the same check complain about something broken.
+# - **c** ✗ One crash was not enough to show the bug of part 4. Two may not be enough for another.
 #
 # </details>
 #
-# <details><summary><b>4.</b> The rule says "the recovered result equals that of a fault-free run". Is a model that
-# answers differently each time a violation?</summary>
+# **2.** The verdict is *unknown*. What does it mean?
 #
-# Not by itself: with drift, there are many right results. The lab then checks the other rules only
-# (<code>explore(..., drift=True)</code>).
+# - **a** The exploration ran out of time.
+# - **b** It is valid, but less certain.
+# - **c** No rule is broken, and somewhere an effect was left to a person.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ All schedules within the bounds were tried.
+# - **b** ✗ It is another answer: how it ends depends on what a person will say.
+# - **c** ✓ Nobody can say yet how that ends.
 #
 # </details>
 #
-# <details><summary><b>5.</b> In part 7: would a shorter lease help?</summary>
+# **3.** Which line of `TidyFirst` was the mistake?
 #
-# No. A shorter lease makes take-overs more frequent. Between checking the lease and calling there is always a
-# moment, and a pause fits into it.
+# - **a** It asks the provider.
+# - **b** It writes `planned` before it has asked.
+# - **c** It calls when the provider does not know the effect.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ That is right. Its repair asks as well.
+# - **b** ✓ It overwrote the only evidence that somebody may have called, before it had a better one.
+# - **c** ✗ With an answer "not there" it may. The trouble was a process that never got to ask.
 #
 # </details>
+#
+# **4.** A test raises an exception at each tap, in place of a kill. What may it miss?
+#
+# - **a** nothing, in both cases the rest of the code does not run
+# - **b** recoveries that work only because a `finally` block ran
+# - **c** crashes in W3
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ After an exception, `finally` and `except` blocks do run.
+# - **b** ✓ They pass the test, and fail in the night. After SIGKILL no block runs.
+# - **c** ✗ W3 can be hit either way. What runs afterwards differs.
+#
+# </details>
+#
+# **5.** `CleanSlate` was *valid* with a provider that recognises keys. What follows? *Choose all that hold.*
+#
+# - **a** The provider covers the bug.
+# - **b** The bug shows when the provider is changed.
+# - **c** It is no bug as long as this provider stays.
+# - **d** Tests should include a provider that can do neither.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✓ The repeated call came with a known key.
+# - **b** ✓ With *neither* it paid twice.
+# - **c** ✗ The day its keys expire, it is another provider. And the row that was dropped is missing for people, too.
+# - **d** ✓ Test in the worst world that you may meet.
+#
+# </details>
+#
+# **6.** In part 7 a paused owner paid a second time. What would have helped? *Choose all that hold.*
+#
+# - **a** a shorter lease
+# - **b** a provider that recognises the effect key
+# - **c** a provider that takes the fencing token along and refuses old ones
+# - **d** checking the lease right before the call
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ It makes take-overs more frequent. The pause fits in all the same.
+# - **b** ✓ The line *dedup* in the table: nothing was broken.
+# - **c** ✓ Then the token guards the bank as well, and not our database only.
+# - **d** ✗ Between the check and the call there is a moment, and a pause fits into it.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("07_property")
 
 # %% [markdown]
 # ## What real stacks do
@@ -467,7 +528,7 @@ print(*places, sep="\n")
 #   executes*](https://docs.temporal.io/dev-guide/python/durable-execution)). That checks determinism, not effects.
 # - **FoundationDB** runs the real database in a deterministic simulation with injected faults
 #   ([*Simulation and Testing*](https://apple.github.io/foundationdb/testing.html)); **TigerBeetle** does so in its VOPR
-#   ([*HACKING.md*](https://github.com/tigerbeetle/tigerbeetle/blob/092713075e797e633b6c306fb6d32b2523475f30/docs/internals/HACKING.md)).
+# ([*HACKING.md*](https://github.com/tigerbeetle/tigerbeetle/blob/092713075e797e633b6c306fb6d32b2523475f30/docs/internals/HACKING.md)).
 # - **Jepsen** runs real clusters, injects faults, and checks whether the history of operations makes sense
 #   ([github.com/jepsen-io](https://github.com/jepsen-io/jepsen)).
 #

@@ -314,6 +314,7 @@ lab.timeline(run)
 outside = lab.provider(flow).query("kind == 'effect'")
 booked, cancelled = ((outside.target == name).sum() for name in ("book_hotel", "cancel_hotel"))
 assert (booked, cancelled, run.state.receipts) == (3, 1, 3)
+rooms = booked - cancelled
 print(f"{booked} bookings, {cancelled} cancelled. Receipts that the agent holds: {run.state.receipts}")
 outside[["subject", "target", "receipt_id"]]
 
@@ -344,44 +345,96 @@ lab.close()
 # %% [markdown]
 # ## Check yourself
 #
-# Answer aloud, then open.
+# Run the next cell. Choose, and press *Check*: it says why at once.
 #
-# <details><summary><b>1.</b> Why does the analysis not ask the model again?</summary>
+# <details><summary>Without a kernel: the same questions as text</summary>
 #
-# It plays the recording: the answers are known. That is cheap and repeatable, and it is its limit. A model that is
-# asked again after a crash may take another way, and call other tools. What you see here is the harm that is there
-# even if it does not.
+# **1.** The analysis plays the recording and never asks a model. What can it therefore *not* show?
 #
-# </details>
+# - **a** effects that a crash repeats
+# - **b** a model that takes another way after a crash, and calls other tools
+# - **c** effects that stay in doubt
 #
-# <details><summary><b>2.</b> A call has no result in the log. Did it happen?</summary>
+# <details><summary>Answer</summary>
 #
-# Nobody knows; that is W2 or W3 in your own production. Look it up at the provider before you do anything else.
-#
-# </details>
-#
-# <details><summary><b>3.</b> "Our payment tool is safe, the model checks for an existing refund first." Is
-# it?</summary>
-#
-# It is a lookup, made by a model, in a separate call. Between that answer and the payment there is a gap, and next
-# time the model may not check. It is better than nothing, and it is not a protocol.
+# - **a** ✗ It shows them: 8 of 8 with `bare`.
+# - **b** ✓ What you see is the harm that is there even if the model answers as before.
+# - **c** ✗ It shows them: 8 of 8 with `ledger`, as long as the tools can do nothing.
 #
 # </details>
 #
-# <details><summary><b>4.</b> Pay and mail were asked for in one message. What would have been the right
-# order?</summary>
+# **2.** In your production log a payment has no result. What may you do first?
 #
-# The mail depends on the payment's outcome, so it has to wait for it. Calls in one message are independent by
-# definition. Effects that depend on each other do not belong there.
+# - **a** Pay again: without a result it was not paid.
+# - **b** Go on: it was asked for.
+# - **c** Look it up at the provider.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ That is wrong after W3.
+# - **b** ✗ That is wrong after W2.
+# - **c** ✓ The log cannot tell W2 from W3. Only the provider can.
 #
 # </details>
 #
-# <details><summary><b>5.</b> Which of your tools would you move from <i>neither</i> to <i>dedup</i> first?</summary>
+# **3.** "Our payment tool is safe: the model checks for an existing refund first." What is it?
 #
-# The one whose duplicate costs most, times how often it is called. Often it is enough to send a header that the
-# vendor already understands.
+# - **a** a lookup, as in notebook 06
+# - **b** a habit: next time the model may not check, and a gap is left between check and payment
+# - **c** no use at all
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ A protocol is what always happens. This is what happened that time.
+# - **b** ✓ Better than nothing, and not a protocol. What must always be done belongs into code.
+# - **c** ✗ It did avoid a second payment in the third run.
 #
 # </details>
+#
+# **4.** The model asks for "pay" and "mail that it is paid" in one message. What is the right order?
+#
+# - **a** both at once, they were asked for at once
+# - **b** the mail waits for the payment's outcome
+# - **c** the mail first, the customer waits
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ In the second run the payment was refused, and the mail was out.
+# - **b** ✓ Effects that depend on each other do not belong into one message.
+# - **c** ✗ Then the mail tells something that is not true yet, and may never be.
+#
+# </details>
+#
+# **5.** Part 8: after crash and cancellation, how many rooms stand in the hotel's books?
+#
+# <details><summary>Answer</summary>
+#
+# - **2** ✓ Three bookings, one cancelled. One room is wanted, and one nobody knows of.
+# - **1** ✗ That is what the agent believes. The first booking of the dead process is still there.
+# - **3** ✗ One was cancelled: the one whose receipt the agent held.
+#
+# </details>
+#
+# **6.** A key is made of hotel and dates, "so that a repeat is recognised". What happens to the trip with two guests?
+#
+# - **a** Both are booked, and repeats are recognised.
+# - **b** The second guest's booking is taken for a repeat of the first.
+# - **c** Both are booked twice.
+#
+# <details><summary>Answer</summary>
+#
+# - **a** ✗ The two bookings have the same hotel and dates, so they have one key.
+# - **b** ✓ A key from the content guesses what was meant. An effect key says which effect of which run it is.
+# - **c** ✗ It is the other way round: one booking too few.
+#
+# </details>
+#
+# </details>
+
+# %%
+from labkit.widgets import Quiz
+
+Quiz.of_chapter("08_trajectory", measured={5: rooms})
 
 # %% [markdown]
 # ## What real stacks do
@@ -392,7 +445,8 @@ lab.close()
 #   ([reference, *ToolNode*](https://reference.langchain.com/javascript/langchain-langgraph/prebuilt/ToolNode)).
 # - **MCP**, the Model Context Protocol, lets a tool say of itself that it only reads or may be repeated. These are
 #   hints, and not to be trusted from servers that you do not trust
-#   ([C# SDK, *ToolAnnotations*](https://csharp.sdk.modelcontextprotocol.io/api/ModelContextProtocol.Protocol.ToolAnnotations.html)).
+#   ([C# SDK,
+# *ToolAnnotations*](https://csharp.sdk.modelcontextprotocol.io/api/ModelContextProtocol.Protocol.ToolAnnotations.html)).
 # - **Temporal**, **DBOS** and **Restate** make each tool call durable if you wrap it in an activity, a step or a
 #   `ctx.run`. They then know *that* it was called. What the provider does with a repeat, they cannot know.
 

@@ -1,0 +1,119 @@
+// Self-check questions. What was tried lies in the model; each question is a form of real inputs that shows it.
+
+/** An element with attributes and children; texts are never read as markup. */
+function make(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** A text of the chapter, with its code and emphasis. */
+function words(spans) {
+  return spans.map(([kind, text]) => (kind ? make(kind, {}, text) : text));
+}
+
+/** The mark of a choice: a sign, and the same in words for who hears it. */
+function sign(right) {
+  const said = right ? "right" : "wrong";
+  return make("span", { class: `qz-sign qz-${said}` }, right ? "✓ " : "✗ ", said);
+}
+
+/** A choice with what is to be said of it. */
+function told(choice) {
+  return make("li", {}, sign(choice.right), " ", make("b", {}, ...words(choice.text)), ": ", ...words(choice.why));
+}
+
+/** Whether a try is right, what to say of it at once, and the choices that it meant. */
+function judge(question, given) {
+  const number = question.kind === "number" ? Number(String(given[0]).replace(",", ".")) : null;
+  const meant = question.choices.filter((each) => (number === null ? given.includes(each.name) : Number(each.name) === number));
+  const missing = question.choices.filter((each) => each.right && !meant.includes(each)).length;
+  const right = meant.length > 0 && !missing && meant.every((each) => each.right);
+  if (right) return { right, meant, say: "Right." };
+  if (number !== null && !meant.length) return { right, meant, say: "No. Think again, and try another number." };
+  const more = question.kind === "many" && missing ? ` ${missing} more ${missing > 1 ? "hold" : "holds"}.` : "";
+  return { right, meant, say: meant.every((each) => each.right) ? `Not all.${more}` : `No.${more} Try again.` };
+}
+
+/** What can be chosen or typed, as real inputs. */
+function inputs(question) {
+  if (question.kind === "number") {
+    const field = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", name: "choice" });
+    return [make("label", { class: "qz-number" }, "Your number ", field)];
+  }
+  const type = question.kind === "many" ? "checkbox" : "radio";
+  return question.choices.map((each) =>
+    make("label", { class: "qz-choice" }, make("input", { type, name: "choice", value: each.name }), make("span", {}, ...words(each.text))),
+  );
+}
+
+/** What the reader has chosen or typed. */
+function chosen(form) {
+  const all = [...form.querySelectorAll("input")];
+  return all.filter((each) => (each.type === "text" ? each.value.trim() : each.checked)).map((each) => each.value.trim());
+}
+
+/** Show a try that was made before, as in another view of the same quiz. */
+function restore(form, given) {
+  for (const each of form.querySelectorAll("input")) {
+    if (each.type === "text") each.value = given[0];
+    else each.checked = given.includes(each.value);
+  }
+}
+
+/** One question: its form, and a function that shows the last try. */
+function ask(model, question, number) {
+  const said = make("div", { role: "status", class: "qz-said" });
+  const reveal = make("button", { type: "button", hidden: true }, "All explanations");
+  const buttons = make("div", { class: "qz-buttons" }, make("button", { type: "submit" }, "Check"), reveal);
+  const legend = make("legend", {}, make("b", {}, `${number}. `), ...words(question.text));
+  const form = make("form", { novalidate: true }, make("fieldset", {}, legend, ...inputs(question), buttons, said));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = chosen(form);
+    if (!given.length) return said.replaceChildren(question.kind === "number" ? "Type a number first." : "Choose first.");
+    model.set("given", { ...model.get("given"), [number]: given });
+    model.save_changes();
+  });
+  reveal.addEventListener("click", () => {
+    said.replaceChildren(make("ul", {}, ...question.choices.map(told)));
+    reveal.hidden = true;
+  });
+  let shown = "";
+  const show = () => {
+    const given = model.get("given")[number];
+    if (!given || JSON.stringify(given) === shown) return;
+    shown = JSON.stringify(given);
+    restore(form, given);
+    const { right, meant, say } = judge(question, given);
+    said.replaceChildren(make("p", {}, make("strong", {}, say)), make("ul", {}, ...meant.map(told)));
+    form.dataset.right = right;
+    reveal.hidden = false;
+  };
+  form.addEventListener("input", () => (shown = ""));
+  return { form, show };
+}
+
+function render({ model, el }) {
+  const questions = model.get("questions");
+  const asked = questions.map((each, at) => ask(model, each, at + 1));
+  const score = make("p", { class: "qz-score" });
+  const show = () => {
+    asked.forEach((each) => each.show());
+    const right = asked.filter((each) => each.form.dataset.right === "true").length;
+    score.textContent = `${right} of ${questions.length} right`;
+  };
+  el.classList.add("qz");
+  el.setAttribute("role", "group");
+  el.setAttribute("aria-label", "check yourself");
+  el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
+  el.append(...asked.map((each) => each.form), score);
+  model.on("change:given", show);
+  show();
+  return () => model.off("change:given", show);
+}
+
+export default { render };
