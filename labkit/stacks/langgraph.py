@@ -1,0 +1,200 @@
+"""LangGraph: the graph API on SQLite or Postgres in each durability mode, and the functional API.
+
+Written as LangGraph's documentation on persistence, interrupts, time travel and the functional API writes it. A graph
+has a node for each step and a checkpoint after each; an entrypoint has a task for each, and finds one that has run
+again by its name and by its position among the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+from labkit.stacks.base import Desk, Facts, Place, Restored, Stack, Standing
+
+Durability = Literal["sync", "async", "exit"]
+Call = Callable[[str, Facts], Any]
+"""Begins the task of a step with the facts so far, and returns its future."""
+
+
+class Refund(TypedDict, total=False):
+    """The graph's state: the desk's facts, a channel each."""
+
+    request: int
+    case: dict[str, Any]
+    note: str
+    verdict: dict[str, Any]
+    fraud: str
+    draft: dict[str, Any]
+    approved: bool
+    refund_receipt: str
+    mail_receipt: str
+    ticket_receipt: str
+
+
+class Graph(Stack):
+    """The graph API on a SQLite file, in one of the three durability modes."""
+
+    packages: tuple[str, ...] = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
+
+    def __init__(self, name: str, durability: Durability) -> None:
+        self.name, self.durability = name, durability
+
+    def start(self, desk: Desk, place: Place) -> Standing:
+        """Invoke the graph with its input; it ends, or returns at the interrupt."""
+        with self.app(desk, place) as app:
+            return self._invoke(app, place, {"request": desk.case})
+
+    def approve(self, desk: Desk, place: Place) -> Standing:
+        """Answer the interrupt."""
+        with self.app(desk, place) as app:
+            return self._invoke(app, place, Command(resume=True))
+
+    def resume(self, desk: Desk, place: Place) -> Standing:
+        """Invoke with no input on the same thread: it goes on from the last checkpoint. Without one it begins."""
+        with self.app(desk, place) as app:
+            saved = app.get_state(config(place)).created_at
+            return self._invoke(app, place, None if saved else {"request": desk.case})
+
+    def restored(self, desk: Desk, place: Place) -> Restored:
+        """The latest state, and the node that it names as the next."""
+        with self.app(desk, place) as app:
+            state = app.get_state(config(place))
+            return Restored(state.values or {}, " ".join(state.next))
+
+    def history(self, desk: Desk, place: Place) -> list[str]:
+        """The checkpoints: the id of each, and the node that comes next."""
+        with self.app(desk, place) as app:
+            states = list(app.get_state_history(config(place)))
+        return [f"{checkpoint_of(state)} {' '.join(state.next) or 'end'}" for state in reversed(states)]
+
+    def fork(self, desk: Desk, place: Place, point: str) -> Standing:
+        """Copy an old checkpoint with `update_state`, and go on from the copy. It becomes the thread's latest."""
+        with self.app(desk, place) as app:
+            old = config(place, checkpoint_id=point.split()[0])
+            return self._invoke(app, place, None, app.update_state(old, None, as_node="__copy__"))
+
+    @contextmanager
+    def app(self, desk: Desk, place: Place) -> Iterator[Any]:
+        """The compiled graph on its checkpointer."""
+        with self.saver(place) as saver:
+            yield graph_of(desk).compile(checkpointer=saver)
+
+    @contextmanager
+    def saver(self, place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
+        """The checkpointer, which makes its tables when they are missing."""
+        with SqliteSaver.from_conn_string(str(place.folder / "checkpoints.sqlite")) as saver:
+            yield saver
+
+    def _invoke(self, app: Any, place: Place, given: Any, where: RunnableConfig | None = None) -> Standing:
+        """Invoke, and tell where that ended: `next` names what is left, and nothing left counts as the end."""
+        result = app.invoke(given, where or config(place), durability=self.durability)
+        if asked := result.get("__interrupt__"):
+            return Standing("waiting", dict(result), str(asked[0].value))
+        left = app.get_state(config(place)).next
+        return Standing("failed" if left else "completed", result, f"next: {', '.join(left)}" if left else "")
+
+
+class PostgresGraph(Graph):
+    """The same graph with its checkpoints in Postgres."""
+
+    packages = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-postgres", "psycopg")
+    services = ("postgres",)
+
+    @contextmanager
+    def saver(self, place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
+        """The checkpointer; `setup` makes or migrates its tables."""
+        with PostgresSaver.from_conn_string(place.services["postgres"]) as saver:
+            saver.setup()
+            yield saver
+
+
+class Functional(Graph):
+    """The functional API on a SQLite file: a task of its own for each step."""
+
+    @contextmanager
+    def app(self, desk: Desk, place: Place) -> Iterator[Any]:
+        """The entrypoint on its checkpointer."""
+        with self.saver(place) as saver:
+
+            @entrypoint(checkpointer=saver)
+            def refund(given: Facts) -> Facts:
+                facts = given
+                for step in desk.plan:
+                    if step == "manager_approval":
+                        facts = {**facts, "approved": interrupt(desk.question(facts))}
+                    facts = facts | call(step, facts).result()
+                return facts
+
+            call = self.calls(desk)
+            yield refund
+
+    def calls(self, desk: Desk) -> Call:
+        """How the entrypoint calls a step: each is a task with the step's name."""
+        tasks: dict[str, Any] = {step: task(name=step)(partial(desk.do, step)) for step in desk.plan}
+        return lambda step, facts: tasks[step](facts)
+
+    def fork(self, desk: Desk, place: Place, point: str) -> Standing:
+        """There is no checkpoint between two tasks."""
+        raise self.lacks("fork", "an entrypoint has a checkpoint where it begins and one where it has ended")
+
+
+class SharedTask(Functional):
+    """The same with one task that every step goes through, as a helper like `call_tool(name, ...)` would be."""
+
+    def calls(self, desk: Desk) -> Call:
+        """How the entrypoint calls a step: all through the same task."""
+        call_tool: Any = task(name="call_tool")
+        return call_tool(desk.do)
+
+
+STACKS = (
+    Graph("langgraph", "sync"),
+    Graph("langgraph-async", "async"),
+    Graph("langgraph-exit", "exit"),
+    PostgresGraph("langgraph-postgres", "sync"),
+    Functional("langgraph-functional", "sync"),
+    SharedTask("langgraph-shared", "sync"),
+)
+
+
+def graph_of(desk: Desk) -> StateGraph[Any]:
+    """A chain of nodes, one for each step of the desk's plan."""
+    graph: StateGraph[Any] = StateGraph(Refund)
+    for before, step in zip((START, *desk.plan), desk.plan, strict=False):
+        graph.add_node(step, node_of(desk, step))
+        graph.add_edge(before, step)
+    graph.add_edge(desk.plan[-1], END)
+    return graph
+
+
+def node_of(desk: Desk, step: str) -> Any:
+    """The function of one node; the approval's asks the manager first."""
+
+    def manager_approval(state: Refund) -> Facts:
+        return desk.do(step, {**state, "approved": interrupt(desk.question(dict(state)))})
+
+    def node(state: Refund) -> Facts:
+        return desk.do(step, dict(state))
+
+    return manager_approval if step == "manager_approval" else node
+
+
+def config(place: Place, **more: str) -> RunnableConfig:
+    """Which thread: the run in its folder, for many runs may share one Postgres."""
+    return {"configurable": {"thread_id": str(place.folder / place.run_id), **more}}
+
+
+def checkpoint_of(state: Any) -> str:
+    """The id of a state's checkpoint."""
+    return str(state.config["configurable"]["checkpoint_id"])
