@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from notebook_server import PATIENCE
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
 
 from labkit.doctor import BROWSERS
 
@@ -61,3 +61,24 @@ def violations(page: Page, selector: str) -> list[str]:
     assert page.locator(selector).count(), f"there is no {selector} on the page"
     found = Axe().run(page, selector).response["violations"]
     return [f"{rule['id']}: {node['failureSummary']}\n{node['html']}" for rule in found for node in rule["nodes"]]
+
+
+def handle(widget: Locator) -> Locator:
+    """What the crash of a timeline is dragged by."""
+    return widget.get_by_role("slider", name="crash", exact=True)
+
+
+def middle(widget: Locator) -> tuple[float, float]:
+    """Where the crash stands on the screen."""
+    box = handle(widget).bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, widget: Locator, to: float) -> None:
+    """Drag the crash to this x on the screen, in small moves as a hand does."""
+    x, y = middle(widget)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(to, y, steps=8)
+    page.mouse.up()

@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browser import keep
+from browser import drag, handle, keep, middle
 from notebook_server import PATIENCE, jupyterlab
 from playwright.sync_api import Locator, Page, expect
 
@@ -29,26 +29,6 @@ def widget(page: Page, tmp_path: Path) -> Locator:
     page.goto(path.as_uri())
     expect(page.locator(".ct-event").first).to_be_visible()
     return page.locator(".ct")
-
-
-def handle(widget: Locator) -> Locator:
-    return widget.get_by_role("slider", name="crash", exact=True)
-
-
-def middle(widget: Locator) -> tuple[float, float]:
-    """Where the crash stands on the screen."""
-    box = handle(widget).bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def drag(page: Page, widget: Locator, to: float) -> None:
-    """Drag the crash to this x on the screen, in small moves as a hand does."""
-    x, y = middle(widget)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(to, y, steps=8)
-    page.mouse.up()
 
 
 def test_a_dragged_crash_says_its_window_and_what_follows(page: Page, widget: Locator):
