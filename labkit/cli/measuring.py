@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labkit.cli import options
+from labkit.cli import comparing, options
 from labkit.cli.output import begun_with, emit, progress, said_with, telling
 
 if TYPE_CHECKING:
     from labkit.bench import BenchReport
 
+REPEAT_HELP = "Kill at each tap this often: once by default, 40 times with --stack."
 KEEP_HELP = "Keep every trial's files and traces in this folder; a campaign that was interrupted goes on there."
 TOOL_HELP = "A tool that changes the world; repeated for several."
 FILES_HELP = "Recorded agent runs, JSON Lines in the chat-completions format."
@@ -25,18 +26,27 @@ def bench(
     engine: options.Engines = None,
     policy: options.Policies = None,
     provider: options.Provider = "as-declared",
-    repeat: Annotated[int, typer.Option(min=1, help="Kill at each tap this often.")] = 1,
+    stack: comparing.Stacks = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help=REPEAT_HELP)] = None,
     case: options.Case = None,
     inputs: options.Inputs = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the JSON report here, too.")] = None,
     keep: Annotated[Path | None, typer.Option(metavar="FOLDER", help=KEEP_HELP)] = None,
     plain: Annotated[bool, typer.Option("--plain", help="A new Python for each process instead of a fork.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the order in which the cells of --stack are measured.")] = 1,
+    dsn: comparing.Dsn = "",
     as_json: options.Json = False,
 ) -> None:
     """Kill real processes at every tap, resume in fresh ones, and compare with what theory expects.
 
+    With --stack, existing frameworks instead: each window of each effect, and what else may happen besides a crash.
     Exit code 1 when a trial came out otherwise than expected or could not be judged.
     """
+    if stack:
+        options.none_of(
+            "--stack", {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
+        )
+        return comparing.bench_stacks(stack, policy, repeat, seed, dsn, keep, plain, out, as_json)
     from labkit.bench import run as campaign
     from labkit.bench.launch import DEFAULT_MODE
 
@@ -48,7 +58,7 @@ def bench(
             engines=options.engines(engine),
             policies=options.policies(policy),
             provider=options.providers([provider])[0],
-            repeat=repeat,
+            repeat=repeat or 1,
             workflow=flow,
             inputs=given,
             mode="plain" if plain else DEFAULT_MODE,

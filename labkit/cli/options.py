@@ -193,6 +193,13 @@ def writable(out: Path | None, ours: Callable[[bytes], bool]) -> None:
         raise InvalidInput(f"--out {out} {why}", safe="nothing was run, and the file is untouched", next="name another")
 
 
+def none_of(option: str, others: dict[str, object]) -> None:
+    """Raise InvalidInput when one of the `others` was given, that mean nothing with `option`."""
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise InvalidInput(f"{option} goes without {', '.join(given)}", safe="nothing was run", next="leave one out")
+
+
 def is_json_with(*fields: str) -> Callable[[bytes], bool]:
     """Tells whether a file's content is a JSON object with these fields, or nothing at all."""
 

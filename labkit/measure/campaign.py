@@ -42,10 +42,9 @@ def run(
     stacks = {name: find_stack(name) for name in plan.stacks}
     begun = time.perf_counter()
     with ExitStack() as stack:
-        needed = sorted({service for each in stacks.values() for service in each.services})
-        services, reasons = stack.enter_context(services_for(needed, place / "servers"))
-        able, unable = _able(plan, {name: each.services for name, each in stacks.items()}, reasons)
-        sites = stack.enter_context(Sites(place / "trials", services, spare=lanes, keep=keep, mode=mode))
+        servers = stack.enter_context(services_for(plan.stacks, place / "servers"))
+        able, unable = _able(plan, {name: each.services for name, each in stacks.items()}, servers.missing)
+        sites = stack.enter_context(Sites(place / "trials", servers.addresses, spare=lanes, keep=keep, mode=mode))
         if able:
             database = sqlalchemy_url(dsn) if dsn else f"sqlite:///{place.resolve() / 'campaign.db'}"
             name = executor_name() if dsn else "campaign"
@@ -55,7 +54,7 @@ def run(
             _wait(able, progress or (lambda done, of: None))
             results = durable.finished(able)
     found = {cell: results[number] for number, cell in enumerate(able.cells())} if able else {}
-    return report_of(plan, found, unable, mode=mode, seconds=time.perf_counter() - begun)
+    return report_of(plan, found, unable, servers.sources, mode=mode, seconds=time.perf_counter() - begun)
 
 
 def _able(plan: Plan, needs: dict[str, tuple[str, ...]], reasons: dict[str, str]) -> tuple[Plan | None, dict[str, str]]:

@@ -70,10 +70,12 @@ class StackCell(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class StackReport(msgspec.Struct, kw_only=True, frozen=True):
-    """A campaign's cells, with what is needed to repeat it. `not_run` says which stacks were not run, and why."""
+    """A campaign's cells, with what is needed to repeat it. `servers` says where those that were
+    needed came from, `not_run` which stacks were not run, and why."""
 
     machine: dict[str, Any]
     versions: dict[str, str]
+    servers: dict[str, str]
     seed: int
     repeat: int
     mode: str
@@ -136,7 +138,13 @@ def percentile_95(values: Sequence[float]) -> float | None:
 
 
 def report_of(
-    plan: Plan, found: Mapping[Cell, Sequence[Result]], not_run: dict[str, str], *, mode: str, seconds: float
+    plan: Plan,
+    found: Mapping[Cell, Sequence[Result]],
+    not_run: dict[str, str],
+    servers: dict[str, str],
+    *,
+    mode: str,
+    seconds: float,
 ) -> StackReport:
     """The report on the results that were `found` for each cell."""
     cells = [cell_of(cell, results) for cell, results in found.items()]
@@ -149,6 +157,7 @@ def report_of(
     return StackReport(
         machine=machine(),
         versions=versions(plan.stacks),
+        servers=servers,
         seed=plan.seed,
         repeat=plan.repeat,
         mode=mode,

@@ -11,7 +11,6 @@ from labkit.bench.launch import Ended
 from labkit.errors import LabError
 from labkit.measure.job import Answer
 from labkit.measure.trial import Cell, Site, read_answer
-from labkit.stacks.base import Stack
 from labkit.stacks.conformance import CHECKS, Finding, Seen
 
 
@@ -23,12 +22,6 @@ def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
                 yield name, check(RealStage(site, stack, world))
             except LabError as error:
                 yield name, Finding("not run", error.what)
-
-
-def missing_services(stack: Stack, services: dict[str, str]) -> str:
-    """Why `stack` cannot be run with these `services`, or an empty string."""
-    missing = [name for name in stack.services if name not in services]
-    return f"no {', no '.join(missing)} server" if missing else ""
 
 
 class RealStage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ SITUATIONS = ("crash", "second resumer", "renamed", "inserted", "started again",
 """What happens besides the crash: nothing; two processes resume at once; the code has changed; the run is begun again
 instead of resumed; the clock of the new process has moved by `HOUR`."""
 HOUR = 3600.0
+TIMED_OUT = -int(getattr(signal, "SIGALRM", 0)) or 1
+"""Exit status of a process whose patience had run out: that of its alarm, or of the watch that plain mode has."""
 WINDOWS = ("W1", "W2", "W3", "W4", "W5")
 
 
@@ -90,14 +93,10 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
             crashed = self.launch(cell, world, 1, "start", tap=str(cell.tap()))
             if not crashed.reached:
                 return not_reached(crashed)
-            lives, answers = self.go_on(cell, world)
-            failed = next((life for life in lives if life.failed), None)
-            if failed:
-                return Result(kind="error", detail=f"ended with status {failed.status}: {failed.output[-600:]}")
-            return judge(answers, world.entries(), self.root / name / "store")
+            return judge(self.go_on(cell, world), world.entries(), self.root / name / "store")
 
-    def go_on(self, cell: Cell, world: Outside) -> tuple[list[Ended], list[Answer]]:
-        """The processes that come after the crash, at once if there are two, and what each of them says."""
+    def go_on(self, cell: Cell, world: Outside) -> list[Answer]:
+        """What each of the processes says that come after the crash, at once if there are two."""
         count = 2 if cell.situation == "second resumer" else 1
         verb: Verb = "start" if cell.situation == "started again" else "resume"
         more: dict[str, Any] = {}
@@ -108,8 +107,7 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
         with ThreadPoolExecutor(count) as pool:
             started = [pool.submit(self.launch, cell, world, 2 + n, verb, launcher=n, **more) for n in range(count)]
             lives = [each.result() for each in started]
-        jobs = [self.job(cell, world, 2 + n, verb) for n in range(count)]
-        return lives, [answer for job in jobs if (answer := read_answer(job))]
+        return [answer_of(self.job(cell, world, 2 + n, verb), life) for n, life in enumerate(lives)]
 
     def launch(self, cell: Cell, world: Outside, number: int, verb: Verb, launcher: int = 0, **more: Any) -> Ended:
         """Run one process of a trial to its end."""
@@ -154,6 +152,15 @@ def not_reached(life: Ended) -> Result:
 def read_answer(job: Job) -> Answer | None:
     """What the process of `job` said, or None when it was killed before it could."""
     return msgspec.json.decode(job.answer.read_bytes(), type=Answer) if job.answer.exists() else None
+
+
+def answer_of(job: Job, life: Ended) -> Answer:
+    """What the process of `job` said; one that raised has `failed`, one that never came to an end is `stuck`."""
+    said = read_answer(job)
+    if said:
+        return said
+    last = (life.output.strip().splitlines() or [f"it ended with status {life.status}"])[-1]
+    return Answer(status="stuck" if life.status == TIMED_OUT else "failed", detail=last)
 
 
 def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> Result:

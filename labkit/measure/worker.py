@@ -75,11 +75,10 @@ class Watchman:
 def work(dsn: str, folder: Path, *, lanes: int, once: bool = False) -> None:
     """Take cells of the campaigns on `dsn` and measure them, for ever, or with `once` until none is left."""
     name = executor_name()
-    known = [stack for _, stack in every_stack() if not isinstance(stack, InvalidInput)]
-    needed = sorted({service for stack in known for service in stack.services})
+    known = [name for name, stack in every_stack() if not isinstance(stack, InvalidInput)]
     with ExitStack() as stack:
-        services, _ = stack.enter_context(services_for(needed, folder / "servers"))
-        sites = stack.enter_context(Sites(folder / "trials", services, spare=lanes))
+        servers = stack.enter_context(services_for(known, folder / "servers"))
+        sites = stack.enter_context(Sites(folder / "trials", servers.addresses, spare=lanes))
         stack.enter_context(Watchman(dsn, name))
         stack.enter_context(durable.executor(sqlalchemy_url(dsn), name, sites, lanes))
         while not (once and not DBOS.list_workflows(status=["ENQUEUED", "PENDING"], load_input=False)):

@@ -80,7 +80,7 @@ def _file(place: Place) -> Path:
 
 def _save(place: Place, facts: Facts, step: str) -> None:
     """Write beside the file, then rename: a reader finds the old or the new content, never half of one."""
-    beside = _file(place).with_suffix(".new")
+    beside = _file(place).with_suffix(f".{os.getpid()}")
     with beside.open("w", encoding="utf-8") as file:
         json.dump({"facts": facts, "next": step}, file)
         file.flush()

@@ -132,10 +132,11 @@ def a_finished_run_stays_finished(stage: Stage) -> Finding:
 
 
 def starting_again_is_harmless(stage: Stage) -> Finding:
-    """Whoever starts the crashed run again, instead of resuming it, executes nothing twice."""
+    """Whoever starts the crashed run again, instead of resuming it, is refused, or executes nothing twice."""
     stage("start", tap=BEFORE_MAIL)
     again = stage("start")
-    return _judged(once(again), f"{again.status}, executed {told(again)}")
+    good = max(again.executed.values()) == 1 and (once(again) or again.status != "completed")
+    return _judged(good, f"{again.status}, executed {told(again)} {again.detail}".strip())
 
 
 def renamed_code_is_noticed(stage: Stage) -> Finding:

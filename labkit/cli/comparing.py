@@ -1,0 +1,123 @@
+"""`labkit bench --stack`, `stacks`, `conformance` and `worker`: existing frameworks under the same kill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labkit.cli import options
+from labkit.cli.output import emit, progress
+from labkit.errors import LabError
+
+STACK_HELP = "A framework instead of our engines (labkit stacks lists them), or module:attribute of your own adapter."
+DSN_HELP = "A Postgres on which workers share the campaign, such as postgresql://user@127.0.0.1:5432/lab."
+HOME = Path(".labkit")
+"""Where a campaign lives that was not given a folder, until it is finished."""
+REPEAT = 40
+
+Stacks = Annotated[list[str] | None, typer.Option("--stack", metavar="NAME", help=STACK_HELP)]
+Dsn = Annotated[str, typer.Option("--dsn", metavar="ADDRESS", help=DSN_HELP)]
+
+
+def bench_stacks(
+    names: list[str],
+    policies: list[str] | None,
+    repeat: int | None,
+    seed: int,
+    dsn: str,
+    keep: Path | None,
+    plain: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the campaign over these stacks, print and write its report; exit 1 when something could not be judged."""
+    import shutil
+
+    from labkit.bench.launch import DEFAULT_MODE
+    from labkit.measure.campaign import require_folder, run
+    from labkit.measure.plan import plan_of
+    from labkit.measure.render import render
+
+    plan = plan_of(names, policies or (), repeat or REPEAT, seed)
+    options.writable(out, options.is_json_with("trials", "cells"))
+    folder = require_folder(keep or HOME / plan.id)
+    mode = "plain" if plain else DEFAULT_MODE
+    with progress(f"cells of {', '.join(plan.stacks)}") as tell:
+        report = run(plan, folder, dsn=dsn, keep=keep is not None, mode=mode, progress=tell)
+    if out:
+        out.write_text(json.dumps(_data(report), indent=2) + "\n", "utf-8")
+    emit(as_json, report, lambda: render(report))
+    if keep is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def stacks(as_json: options.Json = False) -> None:
+    """List the frameworks that can be measured here, their versions, and the servers that they need."""
+    from labkit.measure.report import versions
+    from labkit.stacks.find import every_stack
+
+    rows = []
+    for name, stack in every_stack():
+        row = {"stack": name, "versions": "", "servers": "", "missing": ""}
+        if isinstance(stack, LabError):
+            row["missing"] = stack.what
+        else:
+            row["versions"] = ", ".join(f"{package} {found}" for package, found in versions([name]).items())
+            row["servers"] = ", ".join(stack.services)
+        rows.append(row)
+    emit(as_json, {"stacks": rows}, lambda: _rows(rows))
+
+
+def conformance(
+    stack: Annotated[str, typer.Argument(metavar="STACK", help=STACK_HELP)],
+    as_json: options.Json = False,
+) -> None:
+    """Ask one framework what every framework is asked: what comes back after a kill, and what is refused.
+
+    Exit code 1 when a check could not be run; a check that fails is a result.
+    """
+    from tempfile import TemporaryDirectory
+
+    from labkit.measure.conforming import findings_of
+    from labkit.measure.render import finding_table
+
+    with TemporaryDirectory(prefix="labkit-conformance-") as folder, progress(f"{stack}: checks") as tell:
+        found = findings_of(stack, Path(folder), tell)
+    data = {name: {"outcome": finding.outcome, "seen": finding.seen} for name, finding in found.items()}
+    emit(as_json, {"stack": stack, "checks": data}, lambda: finding_table(stack, found))
+    raise typer.Exit(1 if any(finding.outcome == "not run" for finding in found.values()) else 0)
+
+
+def worker(
+    dsn: Dsn,
+    lanes: Annotated[int, typer.Option(min=1, help="Cells that are measured at a time.")] = 2,
+    once: Annotated[bool, typer.Option("--once", help="End when no campaign has anything left.")] = False,
+) -> None:
+    """Take part in the campaigns on a Postgres: any number of workers on any number of machines. End it with Ctrl-C."""
+    from tempfile import TemporaryDirectory
+
+    from labkit.measure.worker import work
+
+    with TemporaryDirectory(prefix="labkit-worker-") as folder:
+        work(dsn, Path(folder), lanes=lanes, once=once)
+
+
+def _data(report: Any) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(report, str_keys=True)
+
+
+def _rows(rows: list[dict[str, str]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="frameworks under the same kill", title_justify="left")
+    for column in rows[0]:
+        table.add_column(column, no_wrap=column == "stack")
+    for row in rows:
+        table.add_row(*row.values())
+    return table

@@ -1,0 +1,31 @@
+"""The conformance of one stack, from its name to its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from labkit.measure.servers import services_for
+from labkit.measure.sites import Sites
+from labkit.measure.stage import conformance
+from labkit.stacks.conformance import CHECKS, Finding
+
+
+def findings_of(
+    name: str, folder: Path, tell: Callable[[int, int], None] = lambda done, of: None
+) -> dict[str, Finding]:
+    """Every check by name, and how it came out for the stack called `name`; works in `folder`.
+
+    Without a server that the stack needs every check is `not run`, and says why. Raises InvalidInput for an unknown
+    stack.
+    """
+    found: dict[str, Finding] = {}
+    with services_for([name], folder / "servers") as servers:
+        lacking = "; ".join(servers.missing.values())
+        if lacking:
+            return dict.fromkeys(CHECKS, Finding("not run", lacking))
+        with Sites(folder / "trials", servers.addresses) as sites, sites.at(name) as site:
+            for check, finding in conformance(site, name):
+                found[check] = finding
+                tell(len(found), len(CHECKS))
+    return found
