@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -32,7 +32,7 @@ def bench_stacks(
     plain: bool,
     out: Path | None,
     as_json: bool,
-) -> None:
+) -> NoReturn:
     """Run the campaign over these stacks, print and write its report; exit 1 when something could not be judged."""
     import shutil
 

@@ -43,10 +43,9 @@ def bench(
     Exit code 1 when a trial came out otherwise than expected or could not be judged.
     """
     if stack:
-        options.none_of(
-            "--stack", {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
-        )
-        return comparing.bench_stacks(stack, policy, repeat, seed, dsn, keep, plain, out, as_json)
+        ours = {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
+        options.none_of("--stack", ours)
+        comparing.bench_stacks(stack, policy, repeat, seed, dsn, keep, plain, out, as_json)
     from labkit.bench import run as campaign
     from labkit.bench.launch import DEFAULT_MODE
 
