@@ -86,7 +86,7 @@ def fitted(found: Any) -> list[Engine]:
 
 
 def _positive(number: Any) -> bool:
-    return isinstance(number, int | float | np.number) and isfinite(number) and number >= 0
+    return isinstance(number, int | float | np.number) and isfinite(number) and bool(number >= 0)
 
 
 def _line(rows: list[dict[str, float]], x: str, y: str) -> Line:

@@ -38,8 +38,8 @@ class CostCurves(View):
     """Three pictures with a slider each: bytes kept by size of the state, time to come back by steps, and their sum.
 
     `found` holds measurements, as records or a DataFrame: `engine`, `size` (characters of state), `steps` done,
-    `bytes` kept a step, `ms` to come back. `rate` is crashes a step. `commit_ms` (of a commit), `mb_per_s` (of the disk)
-    and `call_s` (of a model call) are assumptions. Raises InvalidInput when no lines can be drawn through `found`.
+    `bytes` kept a step, `ms` to come back. `rate` is crashes a step. `commit_ms` (of a commit), `mb_per_s` (of the
+    disk) and `call_s` (of a model call) are assumptions. Raises InvalidInput when no lines can be drawn through it.
     """
 
     _esm = esm("chart.js", "curves.js")

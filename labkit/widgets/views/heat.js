@@ -1,0 +1,139 @@
+// The matrix as a heat table: a grid an engine, beside each other where there is room. A cell that is chosen is told below.
+
+const ABLE = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as declared" };
+const COUNTED = { duplicated: "executed again", lost: "never executed", untracked: "known only to the provider", ambiguous: "left for a person", activities_repeated: "activity calls made again" };
+
+/** The cells as they stand: engines, in each its rows (policy, provider), in each its windows. */
+function placed(data) {
+  const engines = new Map();
+  for (const key of Object.keys(data.cells)) {
+    const [engine, policy, provider] = key.split("/");
+    if (!engines.has(engine)) engines.set(engine, new Map());
+    const rows = engines.get(engine);
+    if (!rows.has(`${policy}/${provider}`)) rows.set(`${policy}/${provider}`, [policy, provider]);
+  }
+  return engines;
+}
+
+function spoken(key, cell, kinds) {
+  const [engine, policy, provider, window] = key.split("/");
+  const [, , , meaning] = kinds[cell.kind];
+  const share = cell.share ? ` in ${cell.share} of ${cell.schedules} schedules` : ` in all ${cell.schedules} schedules`;
+  return `${engine}, ${policy}, provider ${ABLE[provider]}, ${window}: ${meaning}${share}${cell.unexpected ? ", not as theory expects" : ""}`;
+}
+
+function cellOf(key, data) {
+  const cell = data.cells[key];
+  if (!cell) return '<td class="ht-cell ht-empty" role="gridcell" aria-label="no schedule">·</td>';
+  const [look, sign, word] = data.kinds[cell.kind];
+  const share = parseFloat(cell.share.replace(/[<>]/, "")) || 0;
+  return `<td class="ht-cell ht-${look}" role="gridcell" data-cell="${key}" tabindex="-1" aria-selected="false"
+    aria-label="${esc(spoken(key, cell, data.kinds))}" style="--share:${0.25 + (0.75 * share) / 100}"><span class="ht-sign">${sign}</span>
+    <span class="ht-word">${word}</span><span class="ht-share">${cell.share}${cell.unexpected ? " !" : ""}</span></td>`;
+}
+
+function gridOf(engine, rows, data) {
+  const names = Object.keys(data.windows);
+  const heads = names.map((name) => `<th role="columnheader" scope="col" title="${data.windows[name]}">${name === "between" ? "else" : name}</th>`);
+  let before = "";
+  const body = [...rows.values()].map(([policy, provider]) => {
+    const head = policy === before ? "" : `<tr role="row" class="ht-policy"><th role="rowheader" scope="rowgroup" colspan="${names.length + 1}">${policy}</th></tr>`;
+    before = policy;
+    const cells = names.map((name) => cellOf(`${engine}/${policy}/${provider}/${name}`, data));
+    return `${head}<tr role="row"><th role="rowheader" scope="row">${ABLE[provider]}</th>${cells.join("")}</tr>`;
+  });
+  return `<table class="ht-grid" role="grid" aria-label="${engine}"><caption>${engine}</caption>
+    <thead><tr role="row"><th role="columnheader" scope="col">provider</th>${heads.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+}
+
+function frame(data) {
+  const grids = [...placed(data)].map(([engine, rows]) => gridOf(engine, rows, data));
+  const kinds = Object.values(data.kinds).map(([, sign, word, meaning]) => `<span>${sign} <b>${word}</b>: ${meaning}</span>`);
+  const windows = Object.entries(data.windows).map(([name, meaning]) => `<span><b>${name === "between" ? "else" : name}</b> ${meaning}</span>`);
+  return `<p class="ct-summary" role="status" aria-live="polite"></p><div class="ht-grids">${grids.join("")}</div>
+    <p class="ct-legend">${kinds.join("")}<span>%: in so many of the cell's schedules</span><span>!: not as theory expects</span></p>
+    <p class="ct-legend">${windows.join("")}</p>
+    <div class="ct-record" data-place="cell" role="region" aria-label="the chosen cell" hidden></div>`;
+}
+
+function counts(cell) {
+  const rows = Object.entries(COUNTED).map(([name, text]) => {
+    const [saw, expected] = [cell.observed[name], cell.expected[name]];
+    return saw || expected ? `<li>${text}: <b>${saw}</b>${expected === undefined ? "" : saw === expected ? ", as theory expects" : `, theory expects <b>${expected}</b>`}</li>` : "";
+  });
+  return rows.join("") ? `<ul class="ht-list">${rows.join("")}</ul>` : "nothing stands out, as theory expects";
+}
+
+function detail(key, model) {
+  const data = model.get("data");
+  const [cell, told] = [data.cells[key], model.get("examples")[key]];
+  const broken = Object.entries(cell.invariants).map(([name, count]) => `<li>${esc(name)}: <b>${count}</b></li>`).join("");
+  const rows = [
+    ["schedules", `${cell.schedules} with the first crash in ${key.split("/")[3]} ${verdict(cell.verdict)}`],
+    ["counted", counts(cell)],
+    ["invariants broken", broken ? `<ul class="ht-list">${broken}</ul>` : "none"],
+  ];
+  if (told) {
+    rows.push([told.found ? "its counterexample" : "an example", `crash at <code>${told.schedule.map(esc).join("</code>, then at <code>")}</code>`]);
+    rows.push(["what follows", `${words(told.status)} ${verdict(told.verdict)}<ul class="ht-list">${told.findings.map((text) => `<li>${esc(text)}</li>`).join("")}</ul>`]);
+  }
+  const picture = told?.picture === undefined ? "" : `<div class="ht-picture" role="region" tabindex="0" aria-label="the example as a picture">${model.get("pictures")[told.picture]}</div>`;
+  return `<b>${key.split("/").join(" · ")}</b> <button type="button" data-close aria-label="close the cell">×</button>
+    ${pairs("The cell in words", rows)}${told ? commands(told.type) : ""}${picture}`;
+}
+
+function paint(model, el) {
+  const [chosen, data] = [model.get("chosen"), model.get("data")];
+  const cells = [...el.querySelectorAll("[data-cell]")];
+  const current = cells.find((cell) => cell.dataset.cell === chosen) || cells.find((cell) => cell.tabIndex === 0) || cells[0];
+  for (const cell of cells) {
+    cell.setAttribute("aria-selected", cell.dataset.cell === chosen);
+    cell.tabIndex = cell === current ? 0 : -1;
+  }
+  const surprise = data.unexpected ? `${data.unexpected} schedules are not as theory expects.` : "Every schedule is as theory expects.";
+  put(el.querySelector(".ct-summary"), chosen ? esc(`${spoken(chosen, data.cells[chosen], data.kinds)}.`) : `${surprise} Choose a cell to see one of its crashes.`);
+  const place = el.querySelector("[data-place=cell]");
+  place.hidden = !chosen;
+  if (chosen) put(place, detail(chosen, model));
+}
+
+/** The next cell in a direction: beyond the end of a row the same row of the next engine. */
+function next(el, from, key) {
+  const rows = [...el.querySelectorAll(".ht-grid")].map((grid) => [...grid.querySelectorAll("tbody tr:not(.ht-policy)")].map((row) => [...row.querySelectorAll("[role=gridcell]")]));
+  const g = rows.findIndex((grid) => grid.some((row) => row.includes(from)));
+  const r = rows[g].findIndex((row) => row.includes(from));
+  const c = rows[g][r].indexOf(from);
+  const wide = rows[g][r].length;
+  if (key === "ArrowUp" || key === "ArrowDown") return rows[g][r + (key === "ArrowDown" ? 1 : -1)]?.[c];
+  if (key === "Home" || key === "End") return rows[g][r][key === "Home" ? 0 : wide - 1];
+  const to = c + (key === "ArrowRight" ? 1 : -1);
+  if (to >= 0 && to < wide) return rows[g][r][to];
+  return rows[g + Math.sign(to - c)]?.[r]?.[to < 0 ? wide - 1 : 0];
+}
+
+function listen(model, el) {
+  const cell = (chosen) => el.querySelector(`[data-cell="${chosen}"]`);
+  el.addEventListener("click", (event) => {
+    const hit = event.target.closest("[data-cell]");
+    if (hit) (choose(model, "chosen", hit.dataset.cell), hit.focus());
+    else if (event.target.closest("[data-close]")) (cell(model.get("chosen"))?.focus(), choose(model, "chosen", ""));
+  });
+  el.addEventListener("keydown", (event) => {
+    const at = event.target.closest("[role=gridcell]");
+    if (event.key === "Escape" && model.get("chosen")) (cell(model.get("chosen"))?.focus(), choose(model, "chosen", ""));
+    else if (at && (event.key === "Enter" || event.key === " ")) choose(model, "chosen", at.dataset.cell);
+    else if (at && /^(Arrow|Home|End)/.test(event.key)) {
+      const to = next(el, at, event.key);
+      if (to?.dataset.cell) ((at.tabIndex = -1), (to.tabIndex = 0), to.focus());
+    } else return;
+    event.preventDefault();
+  });
+}
+
+function render({ model, el }) {
+  const undo = stand({ model, el }, frame(model.get("data")), () => paint(model, el), ["chosen", "examples"]);
+  listen(model, el);
+  return undo;
+}
+
+export default { render };
