@@ -18,7 +18,7 @@ LAYERS = (
     ("engines", "effects", "coordination", "evolution"),
     ("parts", "context", "runner", "scenario", "check"),
     ("sim", "bench", "stacks", "trajectory"),
-    ("matrix", "perf", "timeline", "measure"),
+    ("matrix", "perf", "timeline", "measure", "claims"),
     ("widgets", "grading", "lab", "doctor", "demo", "cli", "__init__", "__main__"),
 )
 ENGINES_AVOID = ("labkit.effects", "labkit.sim", "labkit.bench")

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -193,7 +193,7 @@ def writable(out: Path | None, ours: Callable[[bytes], bool]) -> None:
         raise InvalidInput(f"--out {out} {why}", safe="nothing was run, and the file is untouched", next="name another")
 
 
-def none_of(option: str, others: dict[str, object]) -> None:
+def none_of(option: str, others: Mapping[str, object]) -> None:
     """Raise InvalidInput when one of the `others` was given, that mean nothing with `option`."""
     given = [name for name, value in others.items() if value]
     if given:

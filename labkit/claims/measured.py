@@ -1,0 +1,124 @@
+"""The measured results as a tidy table: one row a cell, a check or a probe. `datasets/measured.csv` is such a table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from labkit.errors import InvalidInput
+from labkit.measure.report import COUNTED, StackCell
+from labkit.stacks.conformance import Finding
+
+COUNTS = (*COUNTED, "failed", "stuck")
+"""What is counted over the trials of a cell."""
+
+
+class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One measured thing.
+
+    `kind` is `cell`, `check` (of the conformance) or `probe`. A cell has a policy, a situation, a window, an effect and
+    counts over its `trials`; a check or a probe has a `name`, an `outcome` (pass, fail, unsupported, not run) and one
+    trial, none if it was not run. `seen` is what was seen, in words; `versions` those of the framework's packages.
+    """
+
+    stack: str
+    kind: str
+    name: str = ""
+    policy: str = ""
+    situation: str = ""
+    window: str = ""
+    effect: str = ""
+    trials: int = 0
+    duplicated: int = 0
+    lost: int = 0
+    wrong: int = 0
+    false_finish: int = 0
+    open: int = 0
+    paid_again: int = 0
+    failed: int = 0
+    stuck: int = 0
+    seconds_median: float | None = None
+    seconds_95: float | None = None
+    bytes: int | None = None
+    outcome: str = ""
+    seen: str = ""
+    versions: str = ""
+
+
+COLUMNS = Row.__struct_fields__
+
+
+def row_of_cell(cell: StackCell, versions: str) -> Row:
+    """The row of one cell of a campaign."""
+    counts: dict[str, Any] = {name: getattr(cell, name).count for name in COUNTED}
+    return Row(
+        stack=cell.stack,
+        kind="cell",
+        policy=cell.policy,
+        situation=cell.situation,
+        window=cell.window,
+        effect=cell.effect,
+        trials=cell.trials,
+        failed=cell.statuses.get("failed", 0),
+        stuck=cell.statuses.get("stuck", 0),
+        seconds_median=_rounded(cell.seconds_median),
+        seconds_95=_rounded(cell.seconds_95),
+        bytes=cell.bytes,
+        seen=_one_line(cell.example),
+        versions=versions,
+        **counts,
+    )
+
+
+def rows_of_findings(stack: str, kind: str, findings: Mapping[str, Finding], versions: str) -> list[Row]:
+    """The rows of a stack's checks or probes."""
+    return [
+        Row(
+            stack=stack,
+            kind=kind,
+            name=name,
+            trials=int(finding.outcome in ("pass", "fail")),
+            outcome=finding.outcome,
+            seen=_one_line(finding.seen),
+            versions=versions,
+        )
+        for name, finding in findings.items()
+    ]
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write a table; a value that is not known is an empty field."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([_field(getattr(row, name)) for name in COLUMNS] for row in rows)
+
+
+def read(path: Path) -> list[Row]:
+    """Read a table; raise InvalidInput, with the line, for one that is not such a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = []
+        for number, fields in enumerate(csv.DictReader(file), start=2):
+            try:
+                rows.append(msgspec.convert({name: text for name, text in fields.items() if text}, Row, strict=False))
+            except (msgspec.ValidationError, TypeError) as error:
+                raise InvalidInput(
+                    f"{path}, line {number}: {error}", safe="nothing was changed", next="see datasets/README.md"
+                ) from None
+        return rows
+
+
+def _field(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]

@@ -1,0 +1,113 @@
+"""A published claim, the measured rows that bear on it, and the verdict that follows from them.
+
+`datasets/claims.csv` says, for each claim, which rows count (`rows`) and what each of them must show if the claim is
+true (`shows`), in two small languages that are parsed, never evaluated:
+
+    rows   field=value ...            the rows that have all these values; `a|b` means either
+    shows  field operator number ...  = != < > and a number, or `trials`; or outcome=pass and the like
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from labkit.claims.measured import COLUMNS, Row
+from labkit.errors import InvalidInput
+
+Verdict = Literal["holds", "fails", "holds if", "not measured"]
+TERM = re.compile(r"(\w+)\s*(!=|=|<|>)\s*([^\s]+)")
+NOT_RUN = ("unsupported", "not run")
+
+
+class Claim(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One claim: about which `stack`, in words, its `topic`, and how it is held against the measurement."""
+
+    id: str
+    stack: str
+    claim: str
+    topic: str
+    rows: str = ""
+    shows: str = ""
+    note: str = ""
+
+
+class Judged(NamedTuple):
+    """A claim with its verdict, over how many rows and trials, and which rows do not show what it says."""
+
+    claim: Claim
+    verdict: Verdict
+    rows: int
+    trials: int
+    condition: str
+
+
+class Term(NamedTuple):
+    """`field operator value`."""
+
+    field: str
+    operator: str
+    value: str
+
+    def holds(self, row: Row) -> bool:
+        """True when the row shows it."""
+        found = getattr(row, self.field)
+        if self.operator in "=!=" and not isinstance(found, (int, float)):
+            return (str(found) in self.value.split("|")) == (self.operator == "=")
+        wanted = row.trials if self.value == "trials" else float(self.value)
+        compared = {"=": found == wanted, "!=": found != wanted, "<": found < wanted, ">": found > wanted}
+        return bool(compared[self.operator])
+
+
+def read_claims(path: Path) -> list[Claim]:
+    """Read the claims; raise InvalidInput, with the claim's id, for one whose `rows` or `shows` cannot be read."""
+    with path.open(encoding="utf-8", newline="") as file:
+        claims = [msgspec.convert(fields, Claim) for fields in csv.DictReader(file)]
+    for claim in claims:
+        terms(claim, claim.rows)
+        terms(claim, claim.shows)
+    return claims
+
+
+def terms(claim: Claim, text: str) -> list[Term]:
+    """The terms of `text`; raise InvalidInput for anything else, or for a field that no row has."""
+    found = [Term(*match.groups()) for match in TERM.finditer(text)]
+    rest = TERM.sub("", text).strip()
+    unknown = [term.field for term in found if term.field not in COLUMNS]
+    if rest or unknown:
+        raise InvalidInput(
+            f"claim {claim.id}: cannot read {rest or unknown[0]!r} in {text!r}",
+            safe="nothing was changed",
+            next=f"fields are {', '.join(COLUMNS)}",
+        )
+    return found
+
+
+def judge(claim: Claim, measured: Sequence[Row]) -> Judged:
+    """The verdict on `claim`. Without a trial that bears on it there is none: `not measured`."""
+    wanted, shown = terms(claim, claim.rows), terms(claim, claim.shows)
+    bearing = [row for row in measured if row.trials and all(term.holds(row) for term in wanted)] if wanted else []
+    trials = sum(row.trials for row in bearing)
+    good = [row for row in bearing if all(term.holds(row) for term in shown)]
+    if not bearing or not shown:
+        return Judged(claim, "not measured", 0, 0, claim.note)
+    verdict: Verdict = "holds" if len(good) == len(bearing) else "fails" if not good else "holds if"
+    return Judged(
+        claim, verdict, len(bearing), trials, condition(good, bearing) if verdict == "holds if" else claim.note
+    )
+
+
+def condition(good: Sequence[Row], bearing: Sequence[Row]) -> str:
+    """The values that only the rows have that show the claim: what it holds under."""
+    bad = [row for row in bearing if row not in good]
+    told = []
+    for field in ("stack", "policy", "situation", "window", "effect", "name"):
+        ours, others = {getattr(row, field) for row in good}, {getattr(row, field) for row in bad}
+        if ours and not ours & others:
+            told.append(f"{field} is {' or '.join(sorted(ours))}")
+    return "; ".join(told) or f"{len(good)} of {len(bearing)} rows show it"
