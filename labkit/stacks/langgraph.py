@@ -79,10 +79,10 @@ class Graph(Stack):
         return [f"{checkpoint_of(state)} {' '.join(state.next) or 'end'}" for state in reversed(states)]
 
     def fork(self, desk: Desk, place: Place, point: str) -> Standing:
-        """Copy an old checkpoint with `update_state`, and go on from the copy. It becomes the thread's latest."""
+        """Branch off an old checkpoint with `update_state` and go on from there; the branch is the thread's latest."""
         with self.app(desk, place) as app:
             old = config(place, checkpoint_id=point.split()[0])
-            return self._invoke(app, place, None, app.update_state(old, None, as_node="__copy__"))
+            return self._invoke(app, place, None, app.update_state(old, None))
 
     @contextmanager
     def app(self, desk: Desk, place: Place) -> Iterator[Any]:

@@ -1,0 +1,141 @@
+"""Probes of LangGraph that kill: what each durability mode loses, and what a resumed run does again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from labkit.stacks.conformance import Finding
+from labkit.stacks.probes.langgraph_lives import Lived, Stage, launching, stage
+
+TIMES = 40
+"""How often a race is repeated."""
+Services = dict[str, str]
+
+
+def race(folder: Path, services: Services, times: int = TIMES, *, scene: str, durability: str, kill: str) -> Finding:
+    """Kill `scene` at `kill` and resume it, `times` times: how often was the first effect executed again?"""
+    again = 0
+    with launching() as launcher:
+        for number in range(times):
+            on = Stage(launcher, folder / str(number))
+            if not on(scene, durability=durability, kill=kill).killed:
+                return Finding("not run", f"it was not killed at {kill}")
+            again += on(scene, verb="resume", durability=durability).executed["charge"] > 1
+    return judged(not again, f"the first effect was executed again in {again} of {times}")
+
+
+def sibling(folder: Path, services: Services, *, durability: str) -> Finding:
+    """One of two parallel nodes is done and saved when the other one dies; does the first one run again?"""
+    with stage(folder) as on:
+        on("fan", durability=durability, kill="slow")
+        resumed = on("fan", verb="resume", durability=durability)
+    return judged(resumed.executed["quick"] == 1, f"the finished one was executed {resumed.executed['quick']}x")
+
+
+def interrupted(folder: Path, services: Services) -> Finding:
+    """A node has an effect, asks, and has another effect; is the first one executed again by the answer?"""
+    with stage(folder) as on:
+        on("asking")
+        answered = on("asking", verb="resume")
+    return judged(
+        answered.executed["charge"] == 1,
+        f"before the question {answered.executed['charge']}x, after it {answered.executed['ship']}x",
+    )
+
+
+def replayed(folder: Path, services: Services) -> Finding:
+    """A finished run is invoked from the checkpoint before its second node; is that node's effect executed again?"""
+    with stage(folder) as on:
+        first = on("chain")
+        again = on("chain", verb="replay")
+    seen = f"charge {again.executed['charge']}x, ship {again.executed['ship']}x; {first.said['points']} checkpoints"
+    return judged(again.executed["ship"] == 1, f"{seen} before, {again.said['points']} after")
+
+
+def reconciled(folder: Path, services: Services) -> Finding:
+    """The first effect was executed and its node died; a person says with `update_state(as_node=)` that it is done."""
+    with stage(folder) as on:
+        on("chain", kill="charge")
+        after = on("chain", verb="resume", option="as_node")
+    return judged(after.executed == {"charge": 1, "ship": 1}, told(after))
+
+
+def changed(folder: Path, services: Services, *, option: str, missing: str) -> Finding:
+    """The code changed after a kill at the second node; is the effect `missing` executed, or anything said?"""
+    with stage(folder) as on:
+        on("chain", kill="ship")
+        after = on("chain", verb="resume", option=option)
+    loud = after.said["error"] or after.said["left"]
+    return judged(bool(loud or after.executed[missing]), f"{told(after)}, no error, next {after.said['left']}")
+
+
+def wrong_result(folder: Path, services: Services) -> Finding:
+    """Tools share one task, and the changed code calls another tool first; whose result does that call get?"""
+    with stage(folder) as on:
+        on("shared", kill="end")
+        after = on("shared", verb="resume", option="inserted")
+    return judged("'check': 'result of check'" in after.said["result"], f"{after.said['result']}; {told(after)}")
+
+
+def nothing_next(folder: Path, services: Services) -> Finding:
+    """Killed between the write of the first node and its checkpoint: is `next` empty although a node is left?"""
+    with stage(folder) as on:
+        on("chain", kill="put after the writes")
+        found = on("chain", verb="look")
+        after = on("chain", verb="resume")
+    return judged(bool(found.said["next"]), f"next {found.said['next']} with {told(found)}; resumed: {told(after)}")
+
+
+def second_resumer(folder: Path, services: Services) -> Finding:
+    """Two processes resume one thread at once; does only one of them go on?"""
+    with launching() as one, launching() as other, ThreadPoolExecutor(2) as pool:
+        on = Stage(one, folder)
+        on("chain", kill="ship")
+        lives = [on.job("chain", verb="resume", option="meet") for _ in range(2)]
+        both = list(pool.map(on.end, lives, (one, other)))
+    after = max(both, key=lambda lived: lived.executed["ship"])
+    return judged(after.executed["ship"] == 1, told(after))
+
+
+def told(lived: Lived) -> str:
+    """The executions in words."""
+    return "executed " + (", ".join(f"{name} {count}x" for name, count in sorted(lived.executed.items())) or "nothing")
+
+
+def judged(good: bool, seen: str) -> Finding:
+    """A finding that passes or fails."""
+    return Finding("pass" if good else "fail", seen)
+
+
+def _race(scene: str, durability: str, kill: str) -> Callable[..., Finding]:
+    return partial(race, scene=scene, durability=durability, kill=kill)
+
+
+RACES: dict[str, Callable[..., Finding]] = {
+    "sync: a kill where the next node begins repeats nothing": _race("chain", "sync", "ship"),
+    "async: a kill where the next node begins repeats nothing": _race("chain", "async", "ship"),
+    "exit: a kill where the next node begins repeats nothing": _race("chain", "exit", "ship"),
+    "sync: a kill where the write of the checkpoint begins repeats nothing": _race("chain", "sync", "put"),
+    "functional: a kill as soon as a task's result is there repeats nothing": _race("functional", "sync", "at once"),
+    "functional: a kill 5 ms after a task's result is there repeats nothing": _race("functional", "sync", "5 ms later"),
+}
+"""Probes that take a third argument: how often to try."""
+
+KILLS: dict[str, Callable[..., Finding]] = {
+    **RACES,
+    "sync: a finished parallel node is not executed again": partial(sibling, durability="sync"),
+    "async: a finished parallel node is not executed again": partial(sibling, durability="async"),
+    "exit: a finished parallel node is not executed again": partial(sibling, durability="exit"),
+    "what stands before an interrupt is executed once": interrupted,
+    "replay from a checkpoint executes nothing again": replayed,
+    "update_state with as_node marks a node as done": reconciled,
+    "a renamed node is noticed": partial(changed, option="renamed", missing="ship"),
+    "a node inserted before the crash is noticed": partial(changed, option="inserted", missing="check"),
+    "tools that share a task get no other call's result after a change": wrong_result,
+    "nothing next means finished": nothing_next,
+    "a second resumer is refused": second_resumer,
+}
+"""Every probe of this file, by what it would be good to rely on."""

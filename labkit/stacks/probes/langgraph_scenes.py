@@ -1,0 +1,252 @@
+"""What a process of the LangGraph probes does. Each scene takes its `Life` and returns what it has to say.
+
+The graph of most of them charges a customer and then ships the goods: two nodes, an effect each.
+"""
+
+from __future__ import annotations
+
+import operator
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+from labkit.stacks.probes.langgraph_lives import Life
+
+Said = dict[str, Any]
+THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
+PATIENCE = 3.0
+"""Seconds that a process or a node waits for another one to arrive."""
+
+
+class Order(TypedDict, total=False):
+    """The state of every graph here."""
+
+    charge: Any
+    ship: str
+    checks: Annotated[list[str], operator.add]
+
+
+class Parcel(NamedTuple):
+    """A type of the user's own."""
+
+    weight: int
+
+
+class WatchedSaver(SqliteSaver):
+    """A saver that dies at the entry of `put`, for the checkpoint that follows the first node."""
+
+    life: Life
+    orderly: bool
+    """Wait in `put` until `put_writes` has committed: then that interleaving of the two threads is certain."""
+
+    def watch(self, life: Life) -> WatchedSaver:
+        """Take the orders of `life`."""
+        self.life, self.orderly, self.written = life, life.kill == "put after the writes", threading.Event()
+        return self
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        """Save what a task wrote."""
+        super().put_writes(config, writes, task_id, task_path)
+        if any(channel in ("charge", "checks") and value for channel, value in writes):  # the input's are empty
+            self.written.set()
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
+        """Save a checkpoint, unless this is where the process dies."""
+        if metadata["step"] == 1:
+            if self.orderly:
+                self.written.wait()
+            self.life.die_at("put after the writes")
+            self.life.die_at("put")
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+@contextmanager
+def saver_of(life: Life) -> Iterator[WatchedSaver]:
+    """The saver on the run's file."""
+    with closing(sqlite3.connect(Path(life.folder) / "checkpoints.sqlite", check_same_thread=False)) as connection:
+        yield WatchedSaver(connection).watch(life)
+
+
+def chain(life: Life) -> Said:
+    """Charge, then ship. `option`: the code was changed (`renamed`, `inserted`), the two processes `meet` in the
+    second node, or a person says with `as_node` that the first one is done."""
+
+    def charge(state: Order) -> Order:
+        life.act("charge")
+        life.die_at("charge")
+        return {"charge": "paid"}
+
+    def ship(state: Order) -> Order:
+        life.die_at("ship")
+        if life.option == "meet":
+            (Path(life.folder) / f"here-{life.number}").touch()
+            wait_for(lambda: len(list(Path(life.folder).glob("here-*"))) == 2)
+        life.act("ship")
+        return {"ship": "sent"}
+
+    def check(state: Order) -> Order:
+        life.act("check")
+        return {"checks": ["checked"]}
+
+    nodes: dict[str, Callable[[Order], Order]] = {"charge": charge, "ship": ship}
+    if life.option == "renamed":
+        nodes = {"charge": charge, "deliver": ship}
+    if life.option == "inserted":
+        nodes = {"check": check, "charge": charge, "ship": ship}
+    with saver_of(life) as saver:
+        return play(life, graph_of(nodes).compile(checkpointer=saver))
+
+
+def graph_of(nodes: dict[str, Any]) -> StateGraph[Any]:
+    """A chain of these nodes."""
+    graph: StateGraph[Any] = StateGraph(Order)
+    for before, (name, node) in zip((START, *nodes), nodes.items(), strict=False):
+        graph.add_node(name, node)
+        graph.add_edge(before, name)
+    graph.add_edge(list(nodes)[-1], END)
+    return graph
+
+
+def play(life: Life, app: Any, answer: Any = None) -> Said:
+    """Look at the run, do what `life.verb` says, and tell what was found before and after, or the error."""
+    if life.option == "as_node":
+        app.update_state(THREAD, {"charge": "paid, says the bank"}, as_node="charge")
+    found, error, result = app.get_state(THREAD), "", None
+    try:
+        match life.verb:
+            case "start":
+                result = app.invoke({"checks": []}, THREAD, durability=life.durability)
+            case "resume":
+                given = answer if found.created_at else {"checks": []}  # nothing was saved: begin
+                result = app.invoke(given, THREAD, durability=life.durability)
+            case "replay":
+                old = next(state for state in app.get_state_history(THREAD) if state.next == ("ship",))
+                result = app.invoke(None, old.config, durability=life.durability)
+    except TypeError as raised:
+        error = str(raised)
+    charge = (found.values or {}).get("charge")
+    left = [] if error else list(app.get_state(THREAD).next)
+    return {
+        "next": list(found.next),
+        "charge": repr(charge),
+        "error": error,
+        "left": left,
+        "result": repr(result),
+        "points": len(list(app.get_state_history(THREAD))),
+    }
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    """Wait until this is so, at most `PATIENCE` seconds."""
+    end = time.monotonic() + PATIENCE
+    while not there() and time.monotonic() < end:
+        time.sleep(0.002)
+
+
+def fan(life: Life) -> Said:
+    """Two parallel checks: one is done and saved (`exit` saves nothing), then the other one dies."""
+    with saver_of(life) as saver:
+
+        def quick(state: Order) -> Order:
+            life.act("quick")
+            return {"checks": ["quick"]}
+
+        def slow(state: Order) -> Order:
+            wait_for(life.outside.exists if life.durability == "exit" else saver.written.is_set)
+            life.die_at("slow")
+            life.act("slow")
+            return {"checks": ["slow"]}
+
+        graph: StateGraph[Any] = StateGraph(Order)
+        for name, node in (("quick", quick), ("slow", slow)):
+            graph.add_node(name, node)
+            graph.add_edge(START, name)
+        return play(life, graph.compile(checkpointer=saver))
+
+
+def functional(life: Life) -> Said:
+    """An entrypoint that charges in a task, and is killed when it has the result: at once, or 5 ms later."""
+
+    @task
+    def charge() -> str:
+        life.act("charge")
+        return "paid"
+
+    with saver_of(life) as saver:
+
+        @entrypoint(checkpointer=saver)
+        def order(given: Said) -> str:
+            result = charge().result()
+            life.die_at("at once")
+            time.sleep(0.005)  # what is measured
+            life.die_at("5 ms later")
+            return result
+
+        return play(life, order)
+
+
+def shared(life: Life) -> Said:
+    """An entrypoint whose tools share one task; the changed code (`inserted`) calls another tool first."""
+
+    @task
+    def call_tool(name: str) -> str:
+        life.act(name)
+        return f"result of {name}"
+
+    with saver_of(life) as saver:
+
+        @entrypoint(checkpointer=saver)
+        def order(given: Said) -> Said:
+            tools = ("check", "charge") if life.option == "inserted" else ("charge",)
+            results = {name: call_tool(name).result() for name in tools}
+            time.sleep(0.05 if life.kill else 0)  # the write of the last result is on its way
+            life.die_at("end")
+            return results
+
+        return play(life, order)
+
+
+def asking(life: Life) -> Said:
+    """A node that charges, then asks a person, then ships."""
+
+    def node(state: Order) -> Order:
+        life.act("charge")
+        answer = interrupt("ship it?")
+        life.act("ship")
+        return {"ship": answer}
+
+    with saver_of(life) as saver:
+        app = graph_of({"node": node}).compile(checkpointer=saver)
+        return play(life, app, Command(resume="yes"))
+
+
+def odd_value(life: Life) -> Said:
+    """The first node returns a value that can hardly be stored, named by `option`; the second one ships."""
+    values: dict[str, Callable[[], Any]] = {
+        "lambda": lambda: lambda: None,
+        "file": lambda: (Path(life.folder) / "some.txt").open("w"),
+        "connection": lambda: sqlite3.connect(":memory:"),
+        "lock": threading.Lock,
+        "tuple": lambda: (1, 2),
+        "own class": lambda: Parcel(3),
+    }
+
+    def charge(state: Order) -> Order:
+        return {"charge": values[life.option]()}
+
+    def ship(state: Order) -> Order:
+        life.act("ship")
+        return {"ship": type(state["charge"]).__name__}
+
+    with saver_of(life) as saver:
+        return play(life, graph_of({"charge": charge, "ship": ship}).compile(checkpointer=saver))
