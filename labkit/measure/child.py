@@ -55,8 +55,7 @@ class Stopwatch:
 
     def __call__(self, label: str, phase: str) -> None:
         """Hear one tap."""
-        if label != "run/claim":  # our own ledger's; the framework has not begun yet
-            self.stop()
+        self.stop()
         self._tracer(label, phase)
 
     def stop(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ DATABASE = "effects.db"
 class Guard:
     """Performs the effects of run `run_id` under `policy`; the ledger, if the policy has one, is a file in `folder`.
 
-    Each process takes the run over when it begins: an older one can then write nothing into the ledger any more.
+    A process takes the run over with its first effect: an older one can then write nothing into the ledger any more.
     Raises NeedsPerson for an effect that only a person can settle, EffectRejected for one that was refused.
     """
 
@@ -44,16 +45,13 @@ class Guard:
             next_transition=None,
             data=State(),
         )
-        if self._policy.tracks:
-            with closing(self._open()) as store, store.transaction("run/claim") as tx:
-                if runs.status_of(tx, TENANT, run_id) == "none":
-                    runs.insert(tx, self._run, "framework")
-                self._run.fence = runs.claim(tx, TENANT, run_id, "worker").fence
+        self._claiming = threading.Lock()
 
     def __call__(self, step: str, order: Order) -> str:
         """Perform `order` of `step`; return the receipt's id."""
         keyed = msgspec.structs.replace(order, key=effect_key(TENANT, "refund", self._run.run_id, step))
         with closing(self._open()) as store:  # frameworks call from threads of their own
+            self._claim(store)
             effect = Effect(store, self._world, self._run, step, keyed, TARGETS[order.target], None, lambda write: None)
             try:
                 receipt = self._policy.perform(effect)
@@ -64,6 +62,15 @@ class Guard:
         if receipt.status == "rejected":
             raise EffectRejected(receipt.id, f"effect {keyed.key} was refused: {receipt.id}")
         return receipt.id
+
+    def _claim(self, store: SqliteStore) -> None:
+        with self._claiming:
+            if self._run.fence or not self._policy.tracks:
+                return
+            with store.transaction("run/claim") as tx:
+                if runs.status_of(tx, TENANT, self._run.run_id) == "none":
+                    runs.insert(tx, self._run, "framework")
+                self._run.fence = runs.claim(tx, TENANT, self._run.run_id, "worker").fence
 
     def _open(self) -> SqliteStore:
         store = SqliteStore(self._path)

@@ -109,6 +109,7 @@ def cell_of(cell: Cell, results: Sequence[Result]) -> StackCell:
     judged = [result for result in results if result.kind == "judged"]
     rates = {name: wilson(sum(map(seen, judged)), len(judged)) for name, seen in COUNTED.items()}
     seconds = sorted(result.seconds for result in judged)
+    sizes = [result.size for result in judged if result.size is not None]
     details = [result.detail for result in results if result.detail and result.kind != "judged"]
     failed = [result.detail for result in judged if result.detail and result.status != "completed"]
     return StackCell(
@@ -123,7 +124,7 @@ def cell_of(cell: Cell, results: Sequence[Result]) -> StackCell:
         statuses=Counter(result.status for result in judged),
         seconds_median=median(seconds) if seconds else None,
         seconds_95=percentile_95(seconds),
-        bytes=int(median([result.size for result in judged])) if judged else None,
+        bytes=int(median(sizes)) if sizes else None,
         not_reached=sum(result.kind == "not reached" for result in results),
         errors=sum(result.kind == "error" for result in results),
         example=next(iter(details or failed), ""),

@@ -60,7 +60,8 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     `duplicated` and `lost` list the steps whose effect the provider executed more than once, or not at all although
     the run is over. `wrong` says that a completed run holds a result of another step, `false_finish` that a run calls
     itself completed and an effect is missing, `open` that the effect ledger leaves an effect to a person. `paid` counts
-    activity calls that were made again. `seconds` are those to recover, `size` the bytes of the framework's files.
+    activity calls that were made again. `seconds` are those to recover, `size` the bytes of the framework's files, None
+    when it left none, as one that keeps all on a server.
     """
 
     kind: Literal["judged", "not reached", "error"]
@@ -73,7 +74,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     open: list[str] = []
     paid: int = 0
     seconds: float = 0.0
-    size: int = 0
+    size: int | None = None
     session: bool = False
 
 
@@ -181,7 +182,7 @@ def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> R
         open=open_effects(store, RUN),
         paid=sum(calls.values()) - len(calls),
         seconds=last.seconds,
-        size=size_of(store),
+        size=size_of(store) or None,
         session=any(answer.session for answer in answers),
     )
 

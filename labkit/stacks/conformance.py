@@ -116,7 +116,9 @@ def forks(stage: Stage) -> Finding:
     history = stage("history")
     if history.status == "unsupported":
         return Finding("unsupported", history.detail)
-    point = next((point for point in history.points if "send_mail" in point), history.points[-1])
+    point = next((point for point in history.points if "send_mail" in point), "")
+    if not point:
+        return Finding("unsupported", f"no point before send_mail among {', '.join(history.points) or 'none'}")
     forked = stage("fork", argument=point)
     if forked.status == "unsupported":
         return Finding("unsupported", forked.detail)
