@@ -3,7 +3,7 @@
 `datasets/claims.csv` says, for each claim, which rows count (`rows`) and what each of them must show if the claim is
 true (`shows`), in two small languages that are parsed, never evaluated:
 
-    rows   field=value ...            the rows that have all these values; `a|b` means either
+    rows   field=value ...            the rows that have all these values; `a|b` means either, `_` stands for a space
     shows  field operator number ...  = != < > and a number, or `trials`; or outcome=pass and the like
 """
 
@@ -57,8 +57,8 @@ class Term(NamedTuple):
     def holds(self, row: Row) -> bool:
         """True when the row shows it."""
         found = getattr(row, self.field)
-        if self.operator in "=!=" and not isinstance(found, (int, float)):
-            return (str(found) in self.value.split("|")) == (self.operator == "=")
+        if isinstance(found, str):
+            return (found.replace(" ", "_") in self.value.split("|")) == (self.operator == "=")
         wanted = row.trials if self.value == "trials" else float(self.value)
         compared = {"=": found == wanted, "!=": found != wanted, "<": found < wanted, ">": found > wanted}
         return bool(compared[self.operator])

@@ -47,21 +47,21 @@ def engines(names: Iterable[str] | None) -> tuple[str, ...]:
     """The engines by name, checked; raise InvalidInput with the nearest name otherwise."""
     from labkit.engines import ENGINES
 
-    return _all_known("engine", names, ENGINES)
+    return all_known("engine", names, ENGINES)
 
 
 def policies(names: Iterable[str] | None) -> tuple[str, ...]:
     """The policies by name, checked."""
     from labkit.effects.policies import POLICIES
 
-    return _all_known("policy", names, POLICIES)
+    return all_known("policy", names, POLICIES)
 
 
 def providers(names: Iterable[str] | None) -> tuple[str, ...]:
     """The providers by name, checked."""
     from labkit.scenario import PROVIDERS
 
-    return _all_known("provider", names, PROVIDERS)
+    return all_known("provider", names, PROVIDERS)
 
 
 class Combination(NamedTuple):
@@ -78,7 +78,7 @@ def combination(engine: str | None, policy: str | None, provider: str) -> Combin
     return Combination(engine, policy, *providers([provider]))
 
 
-def _all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
+def all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
     from labkit.lab.machine import known
 
     return tuple(known(kind, name, choices) for name in names or ())

@@ -1,0 +1,78 @@
+"""Measure everything about some stacks: the cells of a campaign, the checks of the conformance, and the probes."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from labkit.claims.measured import Row, row_of_cell, rows_of_findings
+from labkit.errors import LabError
+from labkit.measure.campaign import run
+from labkit.measure.conforming import findings_of
+from labkit.measure.plan import Plan
+from labkit.measure.report import versions
+from labkit.measure.servers import services_for
+from labkit.stacks import probes
+from labkit.stacks.conformance import Finding
+
+Progress = Callable[[str, int, int], None]
+Probe = Callable[[Path, dict[str, str]], Finding]
+
+
+def survey(plan: Plan, folder: Path, *, lanes: int = 2, tell: Progress = lambda what, done, of: None) -> list[Row]:
+    """Every row about the stacks of `plan`. Interrupted, the same call goes on with the cells where it was.
+
+    `tell(what, done, of)` is told how far it is. Raises InvalidInput for an unknown stack.
+    """
+    report = run(plan, folder, lanes=lanes, progress=lambda done, of: tell("cells", done, of))
+    rows = [row_of_cell(cell, of_stack(cell.stack)) for cell in report.cells]
+    for stack in plan.stacks:
+        checks = findings_of(stack, folder / "checks" / stack, lambda done, of, name=stack: tell(name, done, of))  # type: ignore[misc]
+        rows += rows_of_findings(stack, "check", checks, of_stack(stack))
+    for framework in frameworks(plan.stacks):
+        found = probed(framework, folder / "probes" / framework, lambda done, of, name=framework: tell(name, done, of))  # type: ignore[misc]
+        rows += rows_of_findings(framework, "probe", found, of_stack(framework))
+    return rows
+
+
+def frameworks(stacks: tuple[str, ...]) -> list[str]:
+    """The frameworks that have probes and of which some of `stacks` are made."""
+    known = {name.partition("_")[0] for name in probe_modules()}
+    return sorted(known & {stack.partition("-")[0] for stack in stacks})
+
+
+def probe_modules() -> list[str]:
+    """The modules that hold probes."""
+    return [module.name for module in pkgutil.iter_modules(probes.__path__)]
+
+
+def probes_of(framework: str) -> dict[str, Probe]:
+    """The probes of a framework, by name."""
+    found: dict[str, Probe] = {}
+    for name in probe_modules():
+        if name.partition("_")[0] == framework:
+            found |= getattr(import_module(f"{probes.__name__}.{name}"), "PROBES", {})
+    return found
+
+
+def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> dict[str, Finding]:
+    """What each probe of `framework` saw; one that raises was not run, with its error as the reason."""
+    wanted, found = probes_of(framework), dict[str, Finding]()
+    with services_for([framework, "postgres"], folder / "servers") as servers:
+        for number, (name, probe) in enumerate(wanted.items(), 1):
+            place = folder / str(number)
+            place.mkdir(parents=True, exist_ok=True)
+            try:
+                found[name] = probe(place, servers.addresses)
+            except Exception as error:
+                what = error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+                found[name] = Finding("not run", what)
+            tell(number, len(wanted))
+    return found
+
+
+def of_stack(stack: str) -> str:
+    """The versions of a stack's packages, in one line."""
+    return ", ".join(f"{name} {version}" for name, version in versions([stack]).items() if name != "labkit")

@@ -1,0 +1,65 @@
+"""`labkit survey` and `claims`: measure everything about some frameworks, and hold what is published against it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labkit.cli import comparing, options
+from labkit.cli.output import emit, progress
+
+OUT_HELP = "The table that is written, such as datasets/measured.csv."
+MEASURED_HELP = "Another table of measured rows than datasets/measured.csv, made by labkit survey."
+VERDICT_HELP = "Only claims with this verdict: holds, fails, 'holds if' or 'not measured'; may be repeated."
+
+
+def survey(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help=OUT_HELP)],
+    stack: comparing.Stacks = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Trials a cell.")] = comparing.REPEAT,
+    seed: Annotated[int, typer.Option(help="Of the order in which cells are measured.")] = 1,
+    lanes: Annotated[int, typer.Option(min=1, help="Cells that are measured at a time.")] = 2,
+) -> None:
+    """Measure cells, checks and probes of some frameworks, all by default, and write the table that claims are held to.
+
+    Interrupted, the same command goes on where it was.
+    """
+    import shutil
+
+    from labkit.claims.measured import write
+    from labkit.claims.survey import survey as measure
+    from labkit.errors import LabError
+    from labkit.measure.plan import plan_of
+    from labkit.stacks.find import every_stack
+
+    options.writable(out, lambda body: body.startswith(b"stack,kind,"))
+    names = stack or [name for name, found in every_stack() if not isinstance(found, LabError)]
+    plan = plan_of(names, (), repeat, seed)
+    folder = comparing.HOME / f"survey-{plan.id}"
+    with progress(f"{len(names)} stacks") as tell:
+        rows = measure(plan, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of))
+    write(out, rows)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def claims(
+    verdict: Annotated[list[str] | None, typer.Option("--verdict", help=VERDICT_HELP)] = None,
+    measured: Annotated[Path | None, typer.Option("--measured", metavar="FILE", help=MEASURED_HELP)] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Set what is published about frameworks beside what was measured, with a verdict."""
+    import msgspec
+
+    from labkit.cases.service_desk import DATASETS
+    from labkit.claims.table import SIGNS, judged, render
+
+    wanted = options.all_known("verdict", verdict, SIGNS)
+    found = judged(DATASETS / "claims.csv", options.existing(measured) if measured else DATASETS / "measured.csv")
+    shown = [each for each in found if each.verdict in wanted]
+    data = [
+        {**msgspec.to_builtins(each.claim), "verdict": each.verdict, "trials": each.trials, "condition": each.condition}
+        for each in shown
+    ]
+    emit(as_json, {"claims": data}, lambda: render(shown))
