@@ -56,8 +56,8 @@ def claims(
     from labkit.claims.table import SIGNS, judged, render
 
     wanted = options.all_known("verdict", verdict, SIGNS)
-    found = judged(DATASETS / "claims.csv", options.existing(measured) if measured else DATASETS / "measured.csv")
-    shown = [each for each in found if each.verdict in wanted]
+    found = judged(DATASETS / "claims.csv", measured or DATASETS / "measured.csv")
+    shown = [each for each in found if each.verdict in (wanted or SIGNS)]
     data = [
         {**msgspec.to_builtins(each.claim), "verdict": each.verdict, "trials": each.trials, "condition": each.condition}
         for each in shown

@@ -79,6 +79,7 @@ def combination(engine: str | None, policy: str | None, provider: str) -> Combin
 
 
 def all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
+    """The names, each one of `choices`; raise InvalidInput with the nearest one otherwise."""
     from labkit.lab.machine import known
 
     return tuple(known(kind, name, choices) for name in names or ())

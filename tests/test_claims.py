@@ -1,0 +1,92 @@
+"""A published claim gets a verdict from measured rows, and from nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from labkit.claims.measured import Row, read, write
+from labkit.claims.table import judged, markdown
+from labkit.claims.verdict import Claim, judge, read_claims
+from labkit.errors import InvalidInput
+
+
+def row(policy: str, duplicated: int, trials: int = 40, **more: object) -> Row:
+    cell = {"stack": "shop", "kind": "cell", "situation": "crash", "window": "W3", "effect": "execute_refund", **more}
+    return Row(**cell, policy=policy, trials=trials, duplicated=duplicated)  # type: ignore[arg-type]
+
+
+def claim(rows: str = "stack=shop window=W3", shows: str = "duplicated=0", note: str = "") -> Claim:
+    return Claim(id="c1", stack="Shop", claim="never twice", topic="effects", rows=rows, shows=shows, note=note)
+
+
+def test_a_claim_holds_when_every_row_that_bears_on_it_shows_it():
+    assert judge(claim(), [row("bare", 0), row("keyed", 0)])[1:4] == ("holds", 2, 80)
+
+
+def test_a_claim_fails_when_no_row_shows_it():
+    assert judge(claim(), [row("bare", 40), row("keyed", 1)]).verdict == "fails"
+
+
+def test_a_claim_that_some_rows_show_holds_under_what_only_they_have():
+    found = judge(claim(), [row("bare", 40), row("keyed", 0), row("ledger", 0)])
+    assert (found.verdict, found.condition) == ("holds if", "policy is keyed or ledger")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [row("bare", 0, trials=0)],
+        [row("bare", 0, window="W4")],
+        [Row(stack="shop", kind="check", window="W3", outcome="not run")],
+    ],
+    ids=["no rows", "no trials", "other rows", "not run"],
+)
+def test_there_is_no_verdict_without_trials_behind_it(rows: list[Row]):
+    found = judge(claim(), rows)
+    assert (found.verdict, found.trials) == ("not measured", 0)
+
+
+def test_a_claim_without_rows_of_its_own_is_not_measured_however_much_was():
+    assert judge(claim(rows="", shows=""), [row("bare", 0)]).verdict == "not measured"
+
+
+def test_trials_can_be_compared_with_and_names_may_be_one_of_several():
+    always = claim(rows="policy=bare|keyed", shows="duplicated=trials")
+    assert judge(always, [row("bare", 40), row("keyed", 39), row("ledger", 0)]).condition == "policy is bare"
+
+
+@pytest.mark.parametrize("text", ["duplicated", "colour=red", "duplicated=0; import os", "__class__=1"])
+def test_a_term_that_cannot_be_read_is_refused_with_the_claim_that_has_it(tmp_path: Path, text: str):
+    path = tmp_path / "claims.csv"
+    path.write_text(f"id,stack,claim,topic,rows,shows,note\nc7,Shop,once,effects,stack=shop,{text},\n", "utf-8")
+    with pytest.raises(InvalidInput, match="claim c7"):
+        read_claims(path)
+
+
+def test_a_table_that_was_written_is_read_back_as_it_was(tmp_path: Path):
+    rows = [row("bare", 3, seconds_median=0.25, bytes=4096), Row(stack="shop", kind="probe", name="a, b", seen='"x"')]
+    write(tmp_path / "measured.csv", rows)
+    assert read(tmp_path / "measured.csv") == rows
+
+
+def test_a_damaged_table_is_refused_with_its_line(tmp_path: Path):
+    path = tmp_path / "measured.csv"
+    write(path, [row("bare", 3), row("keyed", 0)])
+    path.write_text(path.read_text("utf-8").replace(",40,0,", ",many,0,"), "utf-8")
+    with pytest.raises(InvalidInput, match="line 3"):
+        read(path)
+
+
+def test_the_readme_shows_only_what_was_measured(tmp_path: Path):
+    (tmp_path / "claims.csv").write_text(
+        "id,stack,claim,topic,rows,shows,note\n"
+        "c1,Shop,once,effects,stack=shop,duplicated=0,\nc2,Other,always,effects,,,no adapter\n",
+        "utf-8",
+    )
+    write(tmp_path / "measured.csv", [row("bare", 40)])
+    text = markdown(judged(tmp_path / "claims.csv", tmp_path / "measured.csv"))
+    assert "| Shop | once | ✗ fails | 40 |" in text and "always" not in text
+    assert "2 published claims: 0 holds, 1 fails, 0 holds if, 1 not measured" in text
