@@ -122,10 +122,20 @@ def markup(text: str) -> str:
     return "".join(f"<{kind}>{escape(words)}</{kind}>" if kind else escape(words) for kind, words in spans(text))
 
 
+def label(name: Any) -> str:
+    """A choice as what is said of it begins: with a colon, and no full stop before it."""
+    return f"{str(name).rstrip('.')}:"
+
+
 def as_data(question: Question) -> dict[str, Any]:
     """The question for the page: plain data only."""
     choices = [
-        {"name": str(name), "text": spans(str(name)), "why": spans(why), "right": name in question.answers}
+        {
+            "name": str(name),
+            "text": spans(str(name)),
+            "said": spans(f"{label(name)} {why}"),
+            "right": name in question.answers,
+        }
         for name, why in question.choices.items()
     ]
     return {"kind": question.kind, "text": spans(question.text), "choices": choices}
@@ -138,7 +148,9 @@ def as_text(questions: list[Question]) -> str:
         shown = [] if each.kind == "number" else [f"   - {name}" for name in each.choices]
         asked.append("\n".join([f"{number}. {each.text}", *shown]))
         marks = {name: "✓" if name in each.answers else "✗" for name in each.choices}
-        answered.append("\n".join([f"{number}.", *(f"   {marks[n]} {n}: {why}" for n, why in each.choices.items())]))
+        answered.append(
+            "\n".join([f"{number}.", *(f"   {marks[n]} {label(n)} {why}" for n, why in each.choices.items())])
+        )
     return "\n\n".join([*asked, *answered])
 
 
@@ -148,7 +160,7 @@ def as_html(questions: list[Question]) -> str:
     for each in questions:
         shown = "" if each.kind == "number" else "".join(f"<li>{markup(name)}</li>" for name in each.choices)
         said = "".join(
-            f"<li>{'✓' if name in each.answers else '✗'} {markup(str(name))}: {markup(why)}</li>"
+            f"<li>{'✓' if name in each.answers else '✗'} {markup(f'{label(name)} {why}')}</li>"
             for name, why in each.choices.items()
         )
         listed = f"<ul>{shown}</ul>" if shown else ""

@@ -23,7 +23,7 @@ function sign(right) {
 
 /** A choice with what is to be said of it. */
 function told(choice) {
-  return make("li", {}, sign(choice.right), " ", make("b", {}, ...words(choice.text)), ": ", ...words(choice.why));
+  return make("li", {}, sign(choice.right), " ", ...words(choice.said));
 }
 
 /** Whether a try is right, what to say of it at once, and the choices that it meant. */

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   labkit:
-#     minutes: 20
+#     minutes: 25
 #     prerequisites: a little Python
 #     outcome: kill a refund for real, read three ledgers, and say what the next process may do
 # ---
@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Start: the process died. What may the next one do?
 #
-# **20 minutes.** You need: a little Python. No account, no key, no network.
+# **25 minutes.** You need: a little Python. No account, no key, no network.
 #
 # An AI agent works at a service desk. It reads a complaint, asks a model, asks a manager, and pays the customer
 # back. Somewhere on the way its process dies. A new process starts and finds what the old one saved.
@@ -50,6 +50,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 import pandas as pd
 
 from labkit import Lab, compare, refund
+from labkit.lab.tables import show
 
 pd.options.display.max_colwidth = 90
 folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
@@ -102,11 +103,12 @@ def outside(lab):
 
 # %%
 assert list(outside(lab).operation) == ["refund", "send", "close"]
-outside(lab)
+show(outside(lab))
 
 # %% [markdown]
 # Each effect happened once. So far, so good. Now look at the upper edge of the picture: **W1 to W5** are the five
-# *crash windows* of an effect. To die in one is not the same as to die in another.
+# *crash windows* of an effect. To die in one is not the same as to die in another. (W1 has no box of its own here. With
+# `bare` nothing is noted before the call, so W1 is the very moment after the commit of the step before.)
 #
 # | window | the process dies | the provider | our database |
 # | --- | --- | --- | --- |
@@ -163,7 +165,7 @@ with new_lab("bare") as other:
     earlier = other.kill(refund, case=17, at="W2")
 assert earlier.run.run.completed_steps == killed.run.run.completed_steps
 both = pd.DataFrame({crash.window: dict(crash.lines()) for crash in (earlier, killed)})
-both.loc[["database", "effect ledger", "provider"]]
+show(both.loc[["database", "effect ledger", "provider"]])
 
 # %% [markdown]
 # **The two databases say the same. The two worlds do not.**
@@ -445,11 +447,12 @@ Quiz.of_chapter("00_start", measured={2: twice})
 # ## Where the idea comes from
 #
 # - That the ends must check, because what lies between them cannot know: J. H. Saltzer, D. P. Reed and D. D. Clark,
-#   *End-to-End Arguments in System Design*, ACM TOCS 2(4), 1984.
-# - To write down what you are about to do before you do it: J. Gray, *Notes on Data Base Operating Systems*, 1978,
-#   which also tells why two parties that talk over a lossy line can never be sure of each other (the two generals).
-# - Keys and repeated messages instead of one big transaction: P. Helland, *Life beyond Distributed Transactions: an
-#   Apostate's Opinion*, CIDR 2007.
+#   [*End-to-End Arguments in System Design*](https://doi.org/10.1145/357401.357402), ACM TOCS 2(4), 1984.
+# - To write down what you are about to do before you do it: J. Gray, [*Notes on Data Base Operating
+#   Systems*](https://doi.org/10.1007/3-540-08755-9_9), 1978, which also tells why two parties that talk over a lossy
+#   line can never be sure of each other (the two generals).
+# - Keys and repeated messages instead of one big transaction: P. Helland, [*Life beyond Distributed Transactions: an
+#   Apostate's Opinion*](https://www.cidrdb.org/cidr2007/papers/cidr07p15.pdf), CIDR 2007.
 #
 # **Next:** change `at=`, `effect=` and `policy=` in the cells above, and predict before you run. Then lay the three
 # files in [`labkit/engines`](../labkit/engines) side by side: each is about a hundred lines.

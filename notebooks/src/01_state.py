@@ -499,9 +499,10 @@ Quiz.of_chapter("01_state")
 # %% [markdown]
 # ## Where the idea comes from
 #
-# - What a process has to save so that another can go on, and why what it sent to others is the hard part:
-#   E. N. Elnozahy, L. Alvisi, Y.-M. Wang and D. B. Johnson, *A Survey of Rollback-Recovery Protocols in
-#   Message-Passing Systems*, ACM Computing Surveys 34(3), 2002. Their *outside world* is our provider.
+# - What a process has to save so that another can go on, and why what it sent to others is the hard part: E. N.
+#   Elnozahy, L. Alvisi, Y.-M. Wang and D. B. Johnson, [*A Survey of Rollback-Recovery Protocols in Message-Passing
+#   Systems*](https://doi.org/10.1145/568522.568525), ACM Computing Surveys 34(3), 2002. Their *outside world* is our
+#   provider.
 # - Saying in advance which state belongs to a computation: the *process pair* of J. Gray, *Why Do Computers Stop and
 #   What Can Be Done About It?*, Tandem Technical Report 85.7, 1985.
 #

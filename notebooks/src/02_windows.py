@@ -439,11 +439,12 @@ Quiz.of_chapter("02_windows", measured={4: len(thrice) + 3})  # three deaths mor
 # ## Where the idea comes from
 #
 # - That two parties who talk over an unreliable line can never both be sure: E. A. Akkoyunlu, K. Ekanadham and R. V.
-#   Huber, *Some Constraints and Tradeoffs in the Design of Network Communications*, SOSP 1975; told as the two generals
-#   by J. Gray, *Notes on Data Base Operating Systems*, 1978.
-# - That a caller whose call failed cannot know whether it was executed: A. D. Birrell and B. J. Nelson, *Implementing
-#   Remote Procedure Calls*, ACM TOCS 2(1), 1984.
-# - Naming what remains possible, from *exactly once* to *maybe*: A. Z. Spector, *Performing Remote Operations
-#   Efficiently on a Local Computer Network*, CACM 25(4), 1982.
+#   Huber, [*Some Constraints and Tradeoffs in the Design of Network
+#   Communications*](https://doi.org/10.1145/800213.806523), SOSP 1975; told as the two generals by J. Gray, [*Notes on
+#   Data Base Operating Systems*](https://doi.org/10.1007/3-540-08755-9_9), 1978.
+# - That a caller whose call failed cannot know whether it was executed: A. D. Birrell and B. J. Nelson, [*Implementing
+#   Remote Procedure Calls*](https://doi.org/10.1145/2080.357392), ACM TOCS 2(1), 1984.
+# - Sorting calls to another machine by what they promise, an early attempt: A. Z. Spector, *Performing Remote
+#   Operations Efficiently on a Local Computer Network*, CACM 25(4), 1982.
 #
 # **Next:** notebook 03 opens the first engine: what is in a snapshot, and what is not.

@@ -547,9 +547,9 @@ Quiz.of_chapter("03_snapshots", measured={6: len(paid)})
 #
 # - Writing the whole state now and then, and going back to it: K. M. Chandy, J. C. Browne, C. W. Dissly and W. R.
 #   Uhrig, *Analytic Models for Rollback and Recovery Strategies in Data Base Systems*, IEEE TSE 1(1), 1975.
-# - How far apart checkpoints should be: J. W. Young, *A First Order Approximation to the Optimum Checkpoint Interval*,
-#   CACM 17(9), 1974. Notebook 05 comes back to that.
-# - Storing large things once, under a digest of their content: S. Quinlan and S. Dorward, *Venti: a New Approach to
-#   Archival Storage*, FAST 2002.
+# - How far apart checkpoints should be: J. W. Young, [*A First Order Approximation to the Optimum Checkpoint
+#   Interval*](https://doi.org/10.1145/361147.361115), CACM 17(9), 1974. Notebook 05 comes back to that.
+# - Storing large things once, under a digest of their content: S. Quinlan and S. Dorward, [*Venti: a New Approach to
+#   Archival Storage*](https://www.usenix.org/conference/fast-02/venti-new-approach-archival-data-storage), FAST 2002.
 #
 # **Next:** notebook 04 writes down each answer instead of the whole state.

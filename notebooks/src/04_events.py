@@ -656,8 +656,8 @@ Quiz.of_chapter("04_events")
 # - Keeping what happened instead of what is: M. Fowler, [*Event
 #   Sourcing*](https://martinfowler.com/eaaDev/EventSourcing.html), 2005.
 # - Recovering a process by playing its inputs back, on condition that it is deterministic between them: R. E. Strom and
-#   S. Yemini, *Optimistic Recovery in Distributed Systems*, ACM TOCS 3(3), 1985.
-# - The same condition for replicas: F. B. Schneider, *Implementing Fault-Tolerant Services Using the State Machine
-#   Approach: A Tutorial*, ACM Computing Surveys 22(4), 1990.
+#   S. Yemini, [*Optimistic Recovery in Distributed Systems*](https://doi.org/10.1145/3959.3962), ACM TOCS 3(3), 1985.
+# - The same condition for replicas: F. B. Schneider, [*Implementing Fault-Tolerant Services Using the State Machine
+#   Approach: A Tutorial*](https://doi.org/10.1145/98163.98167), ACM Computing Surveys 22(4), 1990.
 #
 # **Next:** notebook 05 puts a snapshot into the journal now and then, and measures where the curves cross.

@@ -329,6 +329,18 @@ assert cheapest(16_000, 100, 0) == "event-sourced"  # nobody comes back, so what
 assert cheapest(16_000, 10**6, 0.1) == "hybrid"  # replay of everything, again and again, is what hurts
 
 # %% [markdown]
+# Now turn the knobs yourself: the size of the state, the steps behind, the crashes a step. It is the same sum, with
+# your measurements. **Look at where two lines cross**: there the cheaper engine changes. Then find a run for which
+# hybrid is cheapest, and shrink its state until it is not.
+
+# %%
+from labkit.widgets import CostCurves
+
+curves = CostCurves(found, size=16_000, steps=100_000)
+assert all(name in curves.to_text() for name in NAMES)
+curves
+
+# %% [markdown]
 # So there is no best engine. There is a question with three answers:
 #
 # | your run | take |
@@ -580,8 +592,7 @@ Quiz.of_chapter("05_hybrid", measured={3: round(best[1e-4] / best[1e-2])})
 #   pruned in its PostgreSQL saver, which keeps the newest of each namespace and what it needs
 #   ([reference, *prune*](https://reference.langchain.com/python/langgraph.checkpoint.postgres/PostgresSaver/prune)).
 # - **Restate** keeps the journal of a finished call for a time that can be set for each service
-#   ([docs.restate.dev,
-# *journalRetention*](https://docs.restate.dev/ktdocs/sdk-common/dev.restate.sdk.endpoint.definition/-service-definition/-configurator/journal-retention)).
+#   ([docs.restate.dev, *journalRetention*](https://docs.restate.dev/ktdocs/sdk-common/dev.restate.sdk.endpoint.definition/-service-definition/-configurator/journal-retention)).
 # - **Axon**, an event-sourcing framework, calls snapshots an optimization: they never replace the events
 #   ([docs.axoniq.io, *Snapshots*](https://docs.axoniq.io/axon-framework-reference/development/tuning/snapshotting/)).
 #
@@ -590,12 +601,12 @@ Quiz.of_chapter("05_hybrid", measured={3: round(best[1e-4] / best[1e-2])})
 # %% [markdown]
 # ## Where the idea comes from
 #
-# - The distance between two checkpoints: J. W. Young, *A First Order Approximation to the Optimum Checkpoint
-#   Interval*, CACM 17(9), 1974.
+# - The distance between two checkpoints: J. W. Young, [*A First Order Approximation to the Optimum Checkpoint
+#   Interval*](https://doi.org/10.1145/361147.361115), CACM 17(9), 1974.
 # - A log, and a checkpoint now and then that shortens recovery: J. Gray and A. Reuter, *Transaction Processing:
 #   Concepts and Techniques*, 1993.
 # - Checkpoints, logs and what each must keep, for processes that talk to each other: E. N. Elnozahy, L. Alvisi, Y.-M.
-#   Wang and D. B. Johnson, *A Survey of Rollback-Recovery Protocols in Message-Passing Systems*, ACM Computing Surveys
-#   34(3), 2002.
+#   Wang and D. B. Johnson, [*A Survey of Rollback-Recovery Protocols in Message-Passing
+#   Systems*](https://doi.org/10.1145/568522.568525), ACM Computing Surveys 34(3), 2002.
 #
 # **Next:** change `SYNC`, `SPEED` and `CALL` to what your own disk and model do, and run from there.

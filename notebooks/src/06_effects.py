@@ -147,7 +147,7 @@ print(f"all {len(boxes)} boxes are as measured here: {pd.Series(boxes).value_cou
 # stop sometimes for nothing.**
 
 # %% [markdown]
-# ## 3 · What each rung costs
+# ## 3 · What each policy costs
 #
 # Nothing is free. Count the commits of one refund that nobody disturbs:
 
@@ -257,6 +257,19 @@ pd.DataFrame(ends)
 looked_up
 
 # %% [markdown]
+# Here is all of it in one picture: the boxes are what our ledger may say of an effect, the arrows what leads from one
+# to the next. The process died in W3, and the provider can be asked. **Look at the way out of `executing`.** Predict
+# where the same crash leads with the provider `neither`, then choose it.
+
+# %%
+from labkit.widgets import EffectStates, WaitingBoard
+
+assert "executing > ambiguous" in EffectStates(provider="neither").to_text()
+states = EffectStates(provider="lookup")
+assert "executing > confirmed" in states.to_text()
+states
+
+# %% [markdown]
 # And evidence that cannot be trusted is no evidence. `decide` refuses to guess:
 
 # %%
@@ -321,9 +334,23 @@ run
 # %% [markdown]
 # ## 6 · A person decides
 #
-# The provider can do nothing, the process died, the run waits. You are the person, and you have three answers. Try
-# each of them twice: after a crash in W2, where nothing has happened outside, and after one in W3, where the money has
-# moved. From inside, the two runs look the same.
+# The provider can do nothing, the process died, the run waits. You are the person. This board shows what waits, what
+# each side says about it, and what you may do. **Look at the two records first**, then press a button, and *resume*.
+
+# %%
+waiting = Lab(":memory:", policy="ledger", provider="neither")
+waiting.kill(refund, case=17, at="W3", real=False)
+run = waiting.resume("refund-17", approve=True)
+board = WaitingBoard(waiting)
+assert run.status == "waiting_for_person" and "The provider has it" in board.to_text()
+board
+
+# %% [markdown]
+# Here the board can look into the provider's books, since they are ours. In earnest that line is what you have to find
+# out, by a call or in a list.
+#
+# For a doubtful effect you have three answers. Try each of them twice: after a crash in W2, where nothing has happened
+# outside, and after one in W3, where the money has moved. From inside, the two runs look the same.
 
 
 # %%
@@ -597,7 +624,8 @@ Quiz.of_chapter("06_effects")
 # %% [markdown]
 # ## What real stacks do
 #
-# - **Stripe** recognises an `Idempotency-Key`, and refuses one that comes back with other parameters
+# - **Stripe** recognises an `Idempotency-Key`, and refuses one that comes back with other parameters. In version 1 of
+#   its API a repeat gets the first answer again, even if that was an error 500
 #   ([docs.stripe.com, *Idempotent requests*](https://docs.stripe.com/api/idempotent_requests)). It sorts errors into
 #   content, network and server errors, and says for each what a repeat may do
 #   ([*Advanced error handling*](https://docs.stripe.com/error-low-level)).
@@ -614,13 +642,14 @@ Quiz.of_chapter("06_effects")
 # %% [markdown]
 # ## Where the idea comes from
 #
-# - Effects that are undone by other effects: H. Garcia-Molina and K. Salem, *Sagas*, SIGMOD 1987.
+# - Effects that are undone by other effects: H. Garcia-Molina and K. Salem,
+#   [*Sagas*](https://doi.org/10.1145/38713.38742), SIGMOD 1987.
 # - The intent beside the state, delivered afterwards: C. Richardson, *Transactional outbox*,
 #   [microservices.io](https://microservices.io/patterns/data/transactional-outbox.html).
 # - Which operations can be undone, and why some real actions cannot: J. Gray, *The Transaction Concept: Virtues and
 #   Limitations*, VLDB 1981.
-# - Why repeats must be recognised at the end that acts: P. Helland, *Idempotence Is Not a Medical Condition*, ACM Queue
-#   10(4), 2012.
+# - Why repeats must be recognised at the end that acts: P. Helland, [*Idempotence Is Not a Medical
+#   Condition*](https://doi.org/10.1145/2181796.2187821), ACM Queue 10(4), 2012.
 #
 # **Next:** write down, for each tool that your own agent calls, which of the three columns it belongs to. Notebook 08
 # needs that list.

@@ -442,19 +442,18 @@ Quiz.of_chapter("08_trajectory", measured={5: rooms})
 # - **Chat-completions APIs** let a model ask for several calls in one message; OpenAI's can be told not to
 #   ([platform.openai.com, *Function calling*](https://platform.openai.com/docs/guides/function-calling)).
 # - **LangGraph**'s `ToolNode` runs the calls of one message in parallel
-#   ([reference, *ToolNode*](https://reference.langchain.com/javascript/langchain-langgraph/prebuilt/ToolNode)).
+#   ([reference, *ToolNode*](https://reference.langchain.com/python/langgraph.prebuilt/tool_node/ToolNode)).
 # - **MCP**, the Model Context Protocol, lets a tool say of itself that it only reads or may be repeated. These are
 #   hints, and not to be trusted from servers that you do not trust
-#   ([C# SDK,
-# *ToolAnnotations*](https://csharp.sdk.modelcontextprotocol.io/api/ModelContextProtocol.Protocol.ToolAnnotations.html)).
+#   ([specification of 2025-11-25, *Tools*](https://modelcontextprotocol.io/specification/2025-11-25/server/tools)).
 # - **Temporal**, **DBOS** and **Restate** make each tool call durable if you wrap it in an activity, a step or a
 #   `ctx.run`. They then know *that* it was called. What the provider does with a repeat, they cannot know.
 
 # %% [markdown]
 # ## Where the idea comes from
 #
-# - Agents as a loop of model answers and tool calls: S. Yao et al., *ReAct: Synergizing Reasoning and Acting in
-#   Language Models*, ICLR 2023.
+# - Agents as a loop of model answers and tool calls: S. Yao et al., [*ReAct: Synergizing Reasoning and Acting in
+#   Language Models*](https://arxiv.org/abs/2210.03629), ICLR 2023.
 # - Recorded runs of tool-calling agents as a benchmark, with tools that change a database: S. Yao et al., *τ-bench*,
 #   [arXiv:2406.12045](https://arxiv.org/abs/2406.12045), 2024.
 # - Reading processes back out of logs: W. van der Aalst, *Process Mining*, 2011.
