@@ -7,7 +7,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from browser import drag, handle, keep, middle
+from browser import drag, handle, keep, middle, violations
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 from notebook_server import PATIENCE, jupyterlab
 from playwright.sync_api import Locator, Page, expect
 
@@ -19,6 +21,12 @@ CELL = """from labkit import refund
 from labkit.widgets import CrashTimeline
 timeline = CrashTimeline(refund, case=17, engines=("snapshot", "hybrid"))
 timeline"""
+
+
+def notebook() -> nbformat.NotebookNode:
+    """A notebook of one cell that shows a timeline."""
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)], metadata={"kernelspec": kernel})
 
 
 @pytest.fixture
@@ -137,10 +145,41 @@ def repeated(scene: dict[str, Any], times: int) -> dict[str, Any]:
     return {**scene, "columns": columns, "engines": engines}
 
 
+@pytest.fixture(scope="module")
+def executed() -> nbformat.NotebookNode:
+    """A notebook that shows a timeline, executed and kept as the course keeps it: without the state of widgets."""
+    book = notebook()
+    NotebookClient(book, store_widget_state=False).execute()
+    return book
+
+
+def test_an_exported_notebook_shows_the_picture_without_kernel_or_network(
+    page: Page, tmp_path: Path, executed: nbformat.NotebookNode
+):
+    path = tmp_path / "exported.html"
+    path.write_text(HTMLExporter().from_notebook_node(executed)[0], "utf-8")
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+    picture = page.locator(".jp-OutputArea-output img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 500
+    assert violations(page, ".jp-OutputArea-output") == []
+
+
+def test_in_a_notebook_that_was_not_run_the_run_is_told_in_words(
+    page: Page, tmp_path: Path, executed: nbformat.NotebookNode
+):
+    nbformat.write(executed, tmp_path / "theirs.ipynb")
+    with jupyterlab(tmp_path) as address:
+        page.goto(address.format("theirs.ipynb"))
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=PATIENCE)
+        output = page.locator(".jp-OutputArea-output")
+        expect(output).to_contain_text("refund-17: refund 1.0.0 on hybrid, policy bare: completed")
+        expect(output).to_contain_text("each effect happened at most once")
+
+
 def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page: Page, tmp_path: Path):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(notebook, tmp_path / "try.ipynb")
+    nbformat.write(notebook(), tmp_path / "try.ipynb")
     with jupyterlab(tmp_path) as address:
         page.goto(address.format("try.ipynb"))
         expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=PATIENCE)

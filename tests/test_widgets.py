@@ -100,7 +100,8 @@ def test_an_exported_notebook_shows_a_picture_and_its_words():
     data, _ = widget._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     picture = ElementTree.fromstring(data["image/svg+xml"])
-    assert len(picture.findall("{*}svg")) == 3
+    assert len(picture.findall("{*}svg")) == 3 and "executed 2 times" in picture.get("aria-label", "")
+    assert picture.find("{*}rect").get("fill") == "#fff", "an image does not know whether its page is dark"  # type: ignore[union-attr]
     assert data["image/svg+xml"].count(">DUPLICATE</text>") == 3 == data["text/plain"].count("(DUPLICATE)")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.timeline import Timeline
+from labkit.timeline.svg import description
 
 HERE = Path(__file__).parent
 PARTS = ("layout.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
@@ -37,19 +38,25 @@ def script(text: str) -> str:
 
 
 def stacked(timelines: list[Timeline]) -> str:
-    """The pictures of several runs below each other, each with its title, as one SVG text."""
-    parts, width, top = [], 0.0, 0.0
+    """The pictures of several runs below each other, each with its title, as one SVG text: dark on white paper.
+
+    A page shows it as an image, and an image does not know whether its page is dark.
+    """
+    parts, width, top = [], 0.0, float(GAP)
     for timeline in timelines:
         picture = timeline.svg()
         found = re.search(r'viewBox="0 0 (\S+) (\S+)"', picture)
         assert found, "a picture has a size"
         wide, high = map(float, found.groups())
         look = 'style="font:600 13px system-ui;fill:currentColor"'
-        head = f'<text x="0" y="{top + 14:.0f}" {look}>{escape(timeline.title)}</text>'
-        inner = picture.replace("<svg ", f'<svg y="{top + 22:.0f}" width="{wide:.0f}" height="{high:.0f}" ', 1)
-        parts += [head, inner]
-        width, top = max(width, wide), top + 22 + high + GAP
+        head = f'<text x="{GAP}" y="{top + 14:.0f}" {look}>{escape(timeline.title)}</text>'
+        place = f'<svg x="{GAP}" y="{top + 22:.0f}" width="{wide:.0f}" height="{high:.0f}" '
+        parts += [head, picture.replace("<svg ", place, 1)]
+        width, top = max(width, wide + 2 * GAP), top + 22 + high + GAP
+    words = escape(". ".join(map(description, timelines)))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {top:.0f}" role="img" '
-        f'style="width:100%;max-width:{width:.0f}px;height:auto">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{top:.0f}" '
+        f'viewBox="0 0 {width:.0f} {top:.0f}" role="img" aria-label="{words}" '
+        f'style="max-width:100%;height:auto;color:#1f1f1f">'
+        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
     )
