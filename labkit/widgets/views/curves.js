@@ -67,7 +67,7 @@ const frame = (ranges) => `
   <div class="cc-panels">${PANELS.map(({ over, title, unit, slider }) => `<section class="cc-panel" aria-label="${title}">
     <p class="ct-name">${title} <span class="ct-quiet">${unit}</span></p><div class="cc-picture" data-over="${over}"></div>
     <label class="cc-slider"><span>${slider}</span> <input type="range" data-slider="${over}" step="0.02"
-      min="${Math.log10(ranges[over][0])}" max="${Math.log10(ranges[over][1])}"> <output></output></label>
+      min="${Math.log10(ranges[over][0])}" max="${Math.log10(ranges[over][1])}"> <span class="cc-value" aria-hidden="true"></span></label>
     <ol class="cc-crossings" aria-label="where the curves cross"></ol></section>`).join("")}</div>
   <p class="ct-legend" aria-hidden="true"><span>small marks: measured</span><span>lines: fitted, straight, on logarithmic axes</span>
     <span>◯ two curves cross</span><span>dashed upright: where the slider stands (drag it)</span></p>
@@ -123,7 +123,7 @@ function paint(model, el) {
     const slider = el.querySelector(`[data-slider=${over}]`);
     slider.value = Math.log10(at[over]);
     slider.setAttribute("aria-valuetext", says[over](at[over]));
-    slider.parentElement.querySelector("output").textContent = says[over](at[over]);
+    slider.parentElement.querySelector(".cc-value").textContent = says[over](at[over]);
     const items = crossed.map(([x, , before, later]) => `<li>up to ${says[over](x)} <b>${before}</b> is lower, then <b>${later}</b></li>`);
     put(place.parentElement.querySelector("ol"), items.join("") || '<li class="cc-none">no two curves cross here</li>');
   }

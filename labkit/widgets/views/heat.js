@@ -1,6 +1,5 @@
 // The matrix as a heat table: a grid an engine, beside each other where there is room. A cell that is chosen is told below.
 
-const ABLE = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as declared" };
 const COUNTED = { duplicated: "executed again", lost: "never executed", untracked: "known only to the provider", ambiguous: "left for a person", activities_repeated: "activity calls made again" };
 
 /** The cells as they stand: engines, in each its rows (policy, provider), in each its windows. */

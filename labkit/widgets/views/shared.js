@@ -4,6 +4,7 @@ const esc = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCo
 const words = (name) => esc(name.replaceAll("_", " "));
 const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
 const verdict = (name) => `<span class="ct-verdict ct-${name}">${VERDICTS[name]}</span>`;
+const ABLE = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
 const WINDOW = {
   W1: "before the intent is committed",
   W2: "intent committed, not yet called",
@@ -57,7 +58,8 @@ function stand({ model, el }, frame, paint, traits) {
   el.setAttribute("role", "group");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
   el.setAttribute("aria-label", model.get("title"));
-  el.innerHTML = frame;
+  const title = model.get("alone") ? "" : `<p class="ct-title"><b>${esc(model.get("title"))}</b></p>`; // a page has a heading
+  el.innerHTML = title + frame;
   const changed = () => el.isConnected && paint();
   for (const name of traits) model.on(`change:${name}`, changed);
   paint();

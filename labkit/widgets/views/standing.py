@@ -48,8 +48,8 @@ def waiting(lab: Lab) -> list[dict[str, Any]]:
             continue
         if status not in TERMINAL or _left(known, status):
             found.append(record)
-    order = {status: place for place, status in enumerate(("waiting_for_person", *WAITING, "quarantined", "running"))}
-    return sorted(found, key=lambda each: (order.get(each["status"], len(order)), each["run"]))
+    order = list(dict.fromkeys(("waiting_for_person", *WAITING, "quarantined", "running", *TERMINAL)))
+    return sorted(found, key=lambda each: (order.index(each["status"]), each["run"]))
 
 
 def _left(known: Evidence, status: str) -> bool:
@@ -72,9 +72,14 @@ def _run(known: Evidence, engine: str) -> dict[str, Any]:
         "done": run.completed_steps,
         "stands": STANDS.get(run.status, CLOSED),
         "question": {"step": asks.step, "role": asks.role, "text": asks.question} if asks else None,
-        "effects": [_effect(entry, known, run.status) for entry in known.effects],
+        "effects": [_effect(entry, known, run.status) for entry in sorted(known.effects, key=_settled)],
         "actions": list(_run_actions(run.run_id, run.status)),
     }
+
+
+def _settled(entry: Entry) -> bool:
+    """False for what is in doubt: it comes first."""
+    return entry.status not in ("ambiguous", "executing")
 
 
 def _effect(entry: Entry, known: Evidence, status: str) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 // The states of an effect. The picture comes from Python; here it is marked, walked through with keys, and put into words.
 
-const KNOWS = { dedup: "recognises a key", lookup: "can be asked", neither: "neither" };
 const DOES = { execute: "▶ execute", advance: "» advance", reconcile: "? reconcile", stop: "■ stop" };
 const NO_LEDGER = "There is no ledger: nobody decides, and the code just runs on.";
 
-const frame = (pictures) => `
+const frame = ({ pictures, policies, providers }) => `
   <div class="ct-head">
-    ${knob("policy", "policy", ["bare", "keyed", "ledger", "outbox"].map((name) => [name, name]))}
-    ${knob("provider", "provider", Object.entries(KNOWS))}
+    ${knob("policy", "policy", policies.map((name) => [name, name]))}
+    ${knob("provider", "provider", providers.map((name) => [name, ABLE[name]]))}
     <label>the process dies at <select data-at></select></label></div>
   <p class="ct-summary" role="status" aria-live="polite"></p>
   <div class="lv-wide lv-picture">${pictures[0]}</div><div class="lv-tall lv-picture">${pictures[1]}</div>
@@ -126,7 +125,7 @@ function listen(model, el) {
 }
 
 function render({ model, el }) {
-  const undo = stand({ model, el }, frame(model.get("data").pictures), () => paint(model, el), ["policy", "provider", "at", "chosen"]);
+  const undo = stand({ model, el }, frame(model.get("data")), () => paint(model, el), ["policy", "provider", "at", "chosen"]);
   turn(el, model);
   listen(model, el);
   return undo;

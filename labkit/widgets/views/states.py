@@ -65,6 +65,8 @@ class EffectStates(View):
                 "deaths": {name: deaths.all() for name, deaths in known.items()},
                 "states": {name: said._asdict() for name, said in OF_STATE.items()},
                 "moves": {">".join(move): said._asdict() for move, said in OF_MOVE.items()},
+                "policies": list(POLICIES),
+                "providers": list(CAPABILITIES),
                 "pictures": [diagram.draw(), diagram.draw(downwards=True)],
             },
             policy=policy,

@@ -56,7 +56,8 @@ function runOf(run, board) {
   return `<section class="ct-card wb-run" aria-label="${esc(run.run)}">
     <p class="ct-name">${esc(run.run)} <span class="ct-verdict ct-unknown">${WAITS[run.status] || `■ ${words(run.status)}`}</span></p>
     <p class="ct-quiet">${esc(run.what)}; ${esc(run.inputs)}; done: ${run.done.map(esc).join(", ") || "no step yet"}</p>
-    ${asks}${reason}<p class="wb-safe">${esc(run.stands)}</p>${buttons(run, null, board)}${run.effects.map((effect) => effectOf(effect, run, board)).join("")}</section>`;
+    ${asks}${reason}<p class="wb-safe">${esc(run.stands)}</p>${run.effects.map((effect) => effectOf(effect, run, board)).join("")}
+    <div class="wb-of-run">${buttons(run, null, board)}</div></section>`;
 }
 
 function paint(model, el, board) {
@@ -64,7 +65,7 @@ function paint(model, el, board) {
   const doubt = runs.flatMap((run) => run.effects).filter((effect) => effect.status === "ambiguous").length;
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   put(el.querySelector(".wb-count"), `<b>${many(runs.length, "run")}</b>, <b>${many(doubt, "effect")}</b> in doubt`);
-  put(el.querySelector(".wb-said"), esc(board.busy ? "Asking the lab ..." : model.get("said") || (runs.length ? "Nothing is done before you have said yes twice." : "Nothing waits for a person.")));
+  put(el.querySelector(".wb-said"), esc(board.busy ? "Asking the lab ..." : model.get("said") || (runs.length ? "Each button asks once more before anything is done." : "Nothing waits for a person.")));
   put(el.querySelector(".wb-runs"), runs.map((run) => runOf(run, board)).join(""));
   el.querySelector("[data-refresh]").hidden = Boolean(board.alone);
 }
