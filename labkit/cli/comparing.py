@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -14,6 +15,7 @@ from labkit.errors import LabError
 
 STACK_HELP = "A framework instead of our engines (labkit stacks lists them), or module:attribute of your own adapter."
 DSN_HELP = "A Postgres on which workers share the campaign, such as postgresql://user@127.0.0.1:5432/lab."
+SERVED_HELP = "A stack that it serves, or module:attribute of your own; all that are installed by default."
 HOME = Path(".labkit")
 """Where a campaign lives that was not given a folder, until it is finished."""
 REPEAT = 40
@@ -37,16 +39,19 @@ def bench_stacks(
     import shutil
 
     from labkit.bench.launch import DEFAULT_MODE
-    from labkit.measure.campaign import require_folder, run
+    from labkit.measure.campaign import run
     from labkit.measure.plan import plan_of
     from labkit.measure.render import render
 
-    plan = plan_of(names, policies or (), repeat or REPEAT, seed)
+    plan = plan_of(names, policies or (), repeat or REPEAT, seed, "plain" if plain else DEFAULT_MODE)
     options.writable(out, options.is_json_with("trials", "cells"))
-    folder = require_folder(keep or HOME / plan.id)
-    mode = "plain" if plain else DEFAULT_MODE
-    with progress(f"cells of {', '.join(plan.stacks)}") as tell:
-        report = run(plan, folder, dsn=dsn, keep=keep is not None, mode=mode, progress=tell)
+    folder = keep or HOME / plan.id
+    try:
+        with progress(f"cells of {', '.join(plan.stacks)}") as tell:
+            report = run(plan, folder, dsn=dsn, keep=keep is not None, progress=tell)
+    except KeyboardInterrupt:
+        print("labkit: the same command goes on where this one stopped", file=sys.stderr)
+        raise
     if out:
         out.write_text(json.dumps(_data(report), indent=2) + "\n", "utf-8")
     emit(as_json, report, lambda: render(report))
@@ -57,7 +62,7 @@ def bench_stacks(
 
 def stacks(as_json: options.Json = False) -> None:
     """List the frameworks that can be measured here, their versions, and the servers that they need."""
-    from labkit.measure.report import versions
+    from labkit.measure.plan import versions
     from labkit.stacks.find import every_stack
 
     rows = []
@@ -94,16 +99,24 @@ def conformance(
 
 def worker(
     dsn: Dsn,
+    stack: Annotated[list[str] | None, typer.Option("--stack", metavar="NAME", help=SERVED_HELP)] = None,
     lanes: Annotated[int, typer.Option(min=1, help="Cells that are measured at a time.")] = 2,
-    once: Annotated[bool, typer.Option("--once", help="End when no campaign has anything left.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End when nothing is left that it can serve.")] = False,
 ) -> None:
-    """Take part in the campaigns on a Postgres: any number of workers on any number of machines. End it with Ctrl-C."""
+    """Take part in the campaigns on a Postgres: any number of workers on any number of machines. End it with Ctrl-C.
+
+    What a worker leaves unfinished, killed or interrupted, another one takes over.
+    """
     from tempfile import TemporaryDirectory
 
     from labkit.measure.worker import work
 
     with TemporaryDirectory(prefix="labkit-worker-") as folder:
-        work(dsn, Path(folder), lanes=lanes, once=once)
+        work(dsn, Path(folder), stacks=stack or (), lanes=lanes, once=once, tell=_tell)
+
+
+def _tell(line: str) -> None:
+    print(f"labkit: {line}", file=sys.stderr, flush=True)
 
 
 def _data(report: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from labkit.bench.launch import DEFAULT_MODE
 from labkit.measure.servers import services_for
 from labkit.measure.sites import Sites
 from labkit.measure.stage import conformance
@@ -24,7 +25,7 @@ def findings_of(
         lacking = "; ".join(servers.missing.values())
         if lacking:
             return dict.fromkeys(CHECKS, Finding("not run", lacking))
-        with Sites(folder / "trials", servers.addresses) as sites, sites.at(name) as site:
+        with Sites(folder / "trials", servers.addresses, lanes=1) as sites, sites.at(name, DEFAULT_MODE) as site:
             for check, finding in conformance(site, name):
                 found[check] = finding
                 tell(len(found), len(CHECKS))

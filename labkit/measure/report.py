@@ -7,17 +7,15 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from statistics import median, quantiles
 from typing import Any
 
 import msgspec
 
 from labkit.cases.desk import EFFECTS
-from labkit.errors import InvalidInput
 from labkit.measure.plan import Plan
+from labkit.measure.plan import versions as versions
 from labkit.measure.trial import SITUATIONS, WINDOWS, Cell, Result
-from labkit.stacks.find import find_stack
 
 Z = 1.959964  # of the normal distribution: intervals of 95 %
 COUNTED: dict[str, Callable[[Result], bool]] = {
@@ -69,9 +67,20 @@ class StackCell(msgspec.Struct, kw_only=True, frozen=True):
     example: str = ""
 
 
+class Done(msgspec.Struct, frozen=True):
+    """A cell that is finished: its results, and the worker that finished it."""
+
+    results: list[Result]
+    worker: str
+
+
 class StackReport(msgspec.Struct, kw_only=True, frozen=True):
-    """A campaign's cells, with what is needed to repeat it. `servers` says where those that were
-    needed came from, `not_run` which stacks were not run, and why."""
+    """A campaign's cells, with what is needed to repeat it.
+
+    `machine` is that of who reports, `workers` says how many cells each worker finished, `servers` where those came
+    from that were needed, `not_run` which stacks were not run, and why. `seconds` are those of the last call, when
+    `before` cells were finished already.
+    """
 
     machine: dict[str, Any]
     versions: dict[str, str]
@@ -80,7 +89,9 @@ class StackReport(msgspec.Struct, kw_only=True, frozen=True):
     repeat: int
     mode: str
     seconds: float
+    before: int
     trials: int
+    workers: dict[str, int]
     cells: list[StackCell]
     not_run: dict[str, str]
 
@@ -140,15 +151,15 @@ def percentile_95(values: Sequence[float]) -> float | None:
 
 def report_of(
     plan: Plan,
-    found: Mapping[Cell, Sequence[Result]],
+    found: Mapping[Cell, Done],
     not_run: dict[str, str],
     servers: dict[str, str],
     *,
-    mode: str,
+    before: int,
     seconds: float,
 ) -> StackReport:
-    """The report on the results that were `found` for each cell."""
-    cells = [cell_of(cell, results) for cell, results in found.items()]
+    """The report on what was `found` for each cell; the first `before` of them were finished already."""
+    cells = [cell_of(cell, done.results) for cell, done in found.items()]
     order = [*plan.stacks, *plan.policies, *SITUATIONS, *EFFECTS, *WINDOWS]
     cells.sort(
         key=lambda cell: [
@@ -157,13 +168,15 @@ def report_of(
     )
     return StackReport(
         machine=machine(),
-        versions=versions(plan.stacks),
+        versions={name: found for stack in plan.stacks for name, found in plan.versions[stack].items()},
         servers=servers,
         seed=plan.seed,
         repeat=plan.repeat,
-        mode=mode,
+        mode=plan.mode,
         seconds=seconds,
+        before=before,
         trials=sum(cell.trials for cell in cells),
+        workers=Counter(done.worker for done in found.values()),
         cells=cells,
         not_run=not_run,
     )
@@ -176,23 +189,3 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
     }
-
-
-def versions(stacks: Sequence[str]) -> dict[str, str]:
-    """The versions of the distributions that these stacks are made of."""
-    names = {package for stack in stacks for package in _packages(stack)}
-    return {name: _version(name) for name in sorted({"labkit", *names})}
-
-
-def _packages(stack: str) -> tuple[str, ...]:
-    try:
-        return find_stack(stack).packages
-    except InvalidInput:
-        return ()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

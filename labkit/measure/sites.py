@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labkit.bench.errand import Errand
-from labkit.bench.launch import DEFAULT_MODE, Ended, Launcher, Plain, Zygote
+from labkit.bench.launch import Ended, Launcher, Plain, Zygote
 from labkit.measure.trial import Cell, Result, Site
 from labkit.provider.process import ProviderProcess
 from labkit.stacks.find import find_stack
@@ -35,19 +35,24 @@ class Lazy:
             self._launcher.close()
 
 
+class Stopped(BaseException):
+    """The sites were closed during the trial: what came out is no result, and no failure that anybody may record."""
+
+
 class Sites:
     """Sites below the folder `root`, with the servers in `services`; `keep` leaves the folder of each trial there.
 
-    At most `spare` sites that nobody uses stay ready. Use it in `with`.
+    `lane` is held for each cell that is being measured: there are `lanes` of them, and as many sites that nobody uses
+    stay ready. Use it in `with`.
     """
 
-    def __init__(
-        self, root: Path, services: dict[str, str], *, spare: int = 2, keep: bool = False, mode: str = DEFAULT_MODE
-    ) -> None:
-        self._root, self._services, self._mode = root.resolve(), services, mode
-        self._spare, self._keep = spare, keep
-        self._idle: list[tuple[str, Site]] = []
+    def __init__(self, root: Path, services: dict[str, str], *, lanes: int, keep: bool = False) -> None:
+        self._root, self._services, self._keep = root.resolve(), services, keep
+        self.lane = threading.Semaphore(lanes)
+        self._spare = lanes
+        self._idle: list[tuple[tuple[str, str], Site]] = []
         self._lock = threading.Lock()
+        self._stopping = threading.Event()
         self._provider = ProviderProcess(self._root)
 
     def __enter__(self) -> Sites:
@@ -55,46 +60,54 @@ class Sites:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
         with self._lock:
             while self._idle:
                 _close(self._idle.pop()[1])
         self._provider.stop()
 
-    def measure(self, cell: Cell, name: str) -> Result:
+    def stop(self) -> None:
+        """From now on a trial ends with Stopped: it may have failed only because everything is being closed."""
+        self._stopping.set()
+
+    def measure(self, cell: Cell, name: str, mode: str) -> Result:
         """One trial of `cell` in the folder `name`, which is made anew. Whatever goes wrong is a result, too."""
         folder = self._root / name
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            with self.at(cell.stack) as site:
-                return site.trial(cell, name)
+            with self.at(cell.stack, mode) as site:
+                result = site.trial(cell, name)
         except Exception as failure:
-            return Result(kind="error", detail=f"{type(failure).__name__}: {failure}"[:600])
+            result = Result(kind="error", detail=f"{type(failure).__name__}: {failure}"[:600])
         finally:
             if not self._keep:
                 shutil.rmtree(folder, ignore_errors=True)
+        if self._stopping.is_set():
+            raise Stopped(name)
+        return result
 
     @contextmanager
-    def at(self, stack: str) -> Iterator[Site]:
-        """A site for `stack` that nobody else uses meanwhile."""
+    def at(self, stack: str, mode: str) -> Iterator[Site]:
+        """A site for `stack`, with processes in this `mode`, that nobody else uses meanwhile."""
         with self._lock:
-            ready = next((each for each in self._idle if each[0] == stack), None)
+            ready = next((each for each in self._idle if each[0] == (stack, mode)), None)
             if ready:
                 self._idle.remove(ready)
-        site = ready[1] if ready else self._new(stack)
+        site = ready[1] if ready else self._new(stack, mode)
         try:
             yield site
         except BaseException:
             _close(site)
             raise
         with self._lock:
-            self._idle.append((stack, site))
+            self._idle.append(((stack, mode), site))
             surplus = self._idle.pop(0)[1] if len(self._idle) > self._spare else None
         if surplus:
             _close(surplus)
 
-    def _new(self, stack: str) -> Site:
+    def _new(self, stack: str, mode: str) -> Site:
         return Site(
-            launchers=(Lazy(stack, self._mode), Lazy(stack, self._mode)),
+            launchers=(Lazy(stack, mode), Lazy(stack, mode)),
             url=self._provider.url,
             root=self._root,
             services=self._services,
