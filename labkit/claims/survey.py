@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -58,14 +59,15 @@ def probes_of(framework: str) -> dict[str, Probe]:
 
 
 def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> dict[str, Finding]:
-    """What each probe of `framework` saw; one that raises was not run, with its error as the reason."""
+    """What each probe of `framework` saw, each in a folder that it makes below `folder`; one that raises was not run,
+    with its error as the reason."""
     wanted, found = probes_of(framework), dict[str, Finding]()
+    shutil.rmtree(folder, ignore_errors=True)  # of a survey that was interrupted
+    folder.mkdir(parents=True)
     with services_for([framework, "postgres"], folder / "servers") as servers:
         for number, (name, probe) in enumerate(wanted.items(), 1):
-            place = folder / str(number)
-            place.mkdir(parents=True, exist_ok=True)
             try:
-                found[name] = probe(place, servers.addresses)
+                found[name] = probe(folder / str(number), servers.addresses)
             except Exception as error:
                 what = error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
                 found[name] = Finding("not run", what)
