@@ -80,6 +80,26 @@ def test_with_bare_a_crash_in_w3_shows_the_duplicate_in_shape_and_words(widget: 
     expect(widget.locator(".ct-ring")).to_have_count(0)
 
 
+def test_both_crashes_of_a_schedule_are_told_in_words(page: Page, tmp_path: Path):
+    schedule = ["execute_refund/call:executed#1", "send_mail/call:after#1"]
+    path = tmp_path / "schedule.html"
+    CrashTimeline.of_schedule(refund, schedule, policy="bare", case=17).to_html(path, knobs=False)
+    page.goto(path.as_uri())
+    expect(page.locator("tbody tr")).to_contain_text(f"{schedule[0]}then {schedule[1]}")
+    expect(page.locator("tbody tr")).to_contain_text("then W4 reply received")
+    expect(page.get_by_role("status").first).to_contain_text(f"Second crash at {schedule[1]}: W4")
+
+
+def test_what_broke_an_invariant_is_never_called_ok(page: Page, tmp_path: Path):
+    path = tmp_path / "untracked.html"
+    CrashTimeline(refund, case=17, policy="keyed", at="W4", crashed=True).to_html(path, knobs=False)
+    page.goto(path.as_uri())
+    row = page.locator("tbody tr").first
+    expect(row).to_contain_text("✗ BROKEN refund-17/4.execute_refund was executed and only the provider knew")
+    expect(row).not_to_contain_text("✓ OK")
+    expect(page.get_by_role("status").first).to_contain_text("snapshot: completed, broken, invalid")
+
+
 def test_each_event_has_a_record_and_is_reached_by_keys(page: Page, widget: Locator):
     widget.locator("[data-event][tabindex='0']").focus()
     page.keyboard.press("ArrowRight")

@@ -79,7 +79,7 @@ function drawStep(view, ops, died, inherited, life, resumed) {
   parts.push(box(left, Y.step, right - left, 28, alive.length ? "ct-step" : "ct-step ct-ghost"));
   lines.forEach((text, n) => {
     const y = Y.step + (lines.length === 1 ? 18 : 12 + 12 * n);
-    parts.push(label(middle, y, fitting(text, right - left), `ct-mid${alive.length ? "" : " ct-ghost"}`));
+    parts.push(label(middle, y, fitting(text, right - left), `ct-mid ct-word${alive.length ? "" : " ct-ghost"}`));
   });
   if (view.scene.effects.has(ops[0].group)) {
     parts.push(...drawWindows(view, ops, died), ...drawLedger(view, ops, died, right, inherited, life));

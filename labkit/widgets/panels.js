@@ -1,7 +1,7 @@
 // What stands around the picture: knobs and buttons, the table that says the same in words, the ledgers.
 
-const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", fine: "OK" };
-const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", fine: "✓" };
+const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
+const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
 const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
 const PROVIDERS = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
 const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
@@ -47,12 +47,18 @@ function frame(id, title, choices, engines) {
   <div class="ct-cards"></div>`;
 }
 
+/** The taps at which the processes of one engine die. */
+const deaths = (each) => [each.tap, ...(each.between ? [each.between.taps[each.betweenAt]] : [])];
+const windowOf = ({ window }) => `<b>${window}</b> ${MEANING[window]}`;
+
 /** The rows of the table: one an engine. The roles stay when a narrow place lays them out as blocks. */
 function tableRows(shown) {
   return shown
-    .map(({ engine, tap, outcome }) => {
+    .map((each) => {
+      const { engine, outcome } = each;
+      const taps = deaths(each);
       const next = outcome ? `${outcome.status.replaceAll("_", " ")}${outcome.error ? `: ${outcome.error}` : ""}` : "";
-      const cells = [`<code>${esc(tap.tap)}</code>`, `<b>${tap.window}</b> ${MEANING[tap.window]}`, esc(next)];
+      const cells = [taps.map(({ tap }) => `<code>${esc(tap)}</code>`).join("<br>then "), taps.map(windowOf).join("<br>then "), esc(next)];
       cells.push(outcome ? findings(outcome) : "", outcome ? verdict(outcome) : "");
       const named = cells.map((cell, n) => `<td role="cell" data-name="${COLUMNS[n + 1]}"><div>${cell}</div></td>`);
       return `<tr role="row"><th scope="row" role="rowheader">${esc(engine)}</th>${named.join("")}</tr>`;
@@ -67,11 +73,17 @@ function verdict(outcome) {
   return badge(outcome) + (broken ? ` broken: ${broken}` : "");
 }
 
-function findings(outcome) {
+/** What stands out: [mark, text] each. Nothing is fine when an invariant broke. */
+function marked(outcome) {
   const lost = outcome.lost.map((step) => ["lost", `${step}: completed, and never executed`]);
   const ambiguous = outcome.findings.some(([mark]) => mark === "ambiguous");
-  const told = outcome.findings.filter(([mark]) => !(mark === "fine" && lost.length) && !(mark === "waiting" && ambiguous));
-  return [...told, ...lost]
+  const told = outcome.findings.filter(([mark]) => mark !== "fine" && !(mark === "waiting" && ambiguous)).concat(lost);
+  if (told.length) return told;
+  return outcome.broken.length ? outcome.broken.map(([, text]) => ["broken", text]) : outcome.findings;
+}
+
+function findings(outcome) {
+  return marked(outcome)
     .map(([mark, text]) => `<div><span class="ct-mark ct-${mark}">${SIGNS[mark]} ${MARKS[mark]}</span> ${esc(text)}</div>`)
     .join("");
 }
@@ -89,7 +101,7 @@ function card({ engine, outcome }, ledger) {
   const real = (outcome.ended || []).map(([pid, status]) => `process ${pid} ended with ${status}`).join(", ");
   return `<section class="ct-card" aria-label="${esc(engine)}"><p class="ct-name">${esc(engine)} ${badge(outcome)}</p>
     ${real ? `<p class="ct-real">really killed: ${esc(real)}</p>` : ""}
-    <div class="ct-two"><div><p class="ct-side">what the engine believes</p><p>run: <b>${esc(outcome.status)}</b></p>
+    <div class="ct-two"><div><p class="ct-side">what the engine believes</p><p>run: <b>${esc(outcome.status.replaceAll("_", " "))}</b></p>
     <ul>${believed.join("") || `<li>${ledger ? "the effect ledger is empty" : "no effect ledger with this policy"}</li>`}</ul></div>
     <div><p class="ct-side">what the provider did</p><ol>${happened.join("")}</ol></div></div></section>`;
 }
@@ -110,11 +122,12 @@ function recordOf(op, engine, number, passed) {
 
 /** One sentence for who listens. */
 function sentence(shown, crashed, real) {
-  const [{ tap }] = shown;
-  const words = [`Crash at ${tap.tap}: ${tap.window}, ${MEANING[tap.window]}.`];
+  const words = deaths(shown[0]).map(
+    ({ tap, window }, n) => `${n ? "Second crash" : "Crash"} at ${tap}: ${window}, ${MEANING[window]}.`,
+  );
   for (const { engine, outcome } of crashed ? shown : []) {
     if (!outcome) continue;
-    const marks = outcome.findings.map(([mark]) => MARKS[mark].toLowerCase()).concat(outcome.lost.map(() => "lost"));
+    const marks = [...new Set(marked(outcome).map(([mark]) => MARKS[mark].toLowerCase()))];
     words.push(`${engine}${real ? ", really killed" : ""}: ${outcome.status.replaceAll("_", " ")}, ${marks.join(" and ")}, ${outcome.verdict}.`);
   }
   return words.join(" ");
