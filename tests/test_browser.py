@@ -198,8 +198,16 @@ def test_in_a_notebook_that_was_not_run_the_run_is_told_in_words(
         expect(output).to_contain_text("each effect happened at most once")
 
 
+def choose_dark(folder: Path) -> None:
+    """Let the JupyterLab of this folder have its dark theme."""
+    settings = folder / "home" / "jupyterlab_settings_dir" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Dark"}')
+
+
 def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page: Page, tmp_path: Path):
     nbformat.write(notebook(), tmp_path / "try.ipynb")
+    choose_dark(tmp_path)
     with jupyterlab(tmp_path) as address:
         page.goto(address.format("try.ipynb"))
         expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=PATIENCE)
@@ -225,4 +233,6 @@ def test_in_jupyterlab_it_is_dragged_crashed_and_a_process_is_really_killed(page
         expect(widget.get_by_role("slider", name="second crash")).to_be_visible()
         widget.get_by_role("combobox", name="policy").select_option("ledger")
         expect(widget.locator("tbody tr").first).to_contain_text("✓ valid")
+        assert page.locator("body").get_attribute("data-jp-theme-light") == "false"
+        assert violations(page, ".ct") == []
         keep(page, tmp_path, "jupyterlab")
