@@ -56,11 +56,8 @@ class _Steps:
 
     @workflow.query
     def state(self) -> dict[str, Any]:
-        return {
-            "facts": self._facts,
-            "next": self._next,
-            "asks": self._next == "manager_approval" and not self._approved,
-        }
+        asks = self._next == "manager_approval" and not self._approved
+        return {"facts": self._facts, "next": self._next, "asks": asks}
 
 
 @workflow.defn(name="Refund", failure_exception_types=[TimeoutError])
@@ -98,13 +95,12 @@ def activity_of(desk: Desk, step: str) -> Callable[[Facts], Facts]:
 
 
 class Run:
-    """A run on the server at `place`, seen by one process."""
+    """A run on the server at `place`, seen by one process. No worker caches runs: the server would wait for a dead one."""
 
     def __init__(self, client: Client, place: Place) -> None:
         # a server serves many folders; a run's id and its task queue are told apart by its own
         self._client, self._id = client, f"{place.folder}/{place.run_id}"
         code = {"": _Refund, "renamed": _Renamed, "inserted": _Inserted}[place.change]
-        # a cached run would make the server wait first for the dead process that has it
         self._worker: dict[str, Any] = {"task_queue": self._id, "workflows": [code], "max_cached_workflows": 0}
         self.handle = client.get_workflow_handle(self._id)
 
