@@ -117,7 +117,7 @@ def _loop(shape: Shape, state: str) -> tuple[str, str, Point]:
         return line, _tip((edge, y + 9), (far, y + 22)), (edge + side * 8, y - 30)
     edge = y + side * high / 2
     far = edge + side * 36
-    x -= 40 if side > 0 else 0  # the tag stands below the box
+    x -= 48 if side > 0 else 0  # the tag stands below the box
     line = f"M{x - 14} {edge}C{x - 40} {far},{x + 40} {far},{x + 14} {edge}"
     return line, _tip((x + 14, edge), (x + 30, far)), (x, edge + side * 34)
 
