@@ -99,6 +99,12 @@ def echo(version: str) -> Workflow[State]:
     return flow
 
 
+def test_a_run_without_an_effect_opens_at_its_last_tap():
+    with Lab(":memory:") as lab:
+        widget = CrashTimeline.of_run(lab, lab.start(echo("1"), text="hello"))
+    assert not widget.crashed and lanes(widget) == [""] and widget.at == "say/commit:after#1"
+
+
 def test_long_inputs_must_be_given_again_and_another_version_is_refused(tmp_path: Path):
     with Lab(tmp_path / "lab.db") as lab:
         killed = lab.kill(echo("1"), run_id="long", at="say/commit:after#1", text="x" * 300, real=False)

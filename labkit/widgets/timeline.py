@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import anywidget
 import traitlets as t
+from msgspec.structs import replace
 
 from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
@@ -36,9 +37,10 @@ MOST_CRASHES = 2  # of one run that a timeline shows
 class CrashTimeline(anywidget.AnyWidget):
     """One workflow on one or more engines, a crash to be dragged, and what follows it.
 
-    `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect by default). Inputs as for
-    `Lab.start`. `crashed` says whether the recovered run is shown. In a notebook it moves; `to_html()`, `to_svg()`
-    and `to_text()` show the same elsewhere. Raises InvalidInput for names, inputs or a tap that do not exist.
+    `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect by default); without it the
+    crash stands in W3, or at the last tap where there is no effect. `crashed` says whether the recovered run is shown.
+    `run_id` and inputs as for `Lab.start`. In a notebook it moves; `to_html()`, `to_svg()` and `to_text()` show the
+    same elsewhere. Raises InvalidInput for names, inputs or a tap that do not exist.
     """
 
     _esm = page.ESM
@@ -62,7 +64,7 @@ class CrashTimeline(anywidget.AnyWidget):
         provider: str = AS_DECLARED,
         drift: bool = False,
         faults: tuple[Fault, ...] = (),
-        at: str = "W3",
+        at: str = "",
         effect: str | None = None,
         crashed: bool = False,
         run_id: str | None = None,
@@ -73,9 +75,10 @@ class CrashTimeline(anywidget.AnyWidget):
         self.engines, self.faults = tuple(engines), faults
         self._scenes: dict[tuple[str, str, bool], Scene] = {}
         self._scene = self._made(policy, provider, drift)
-        taps = self._scene.rehearsals[self.engines[0]].first.life.taps
+        taps, scene = self._scene.rehearsals[self.engines[0]].first.life.taps, self._scene.data()
+        at = at or ("W3" if effect or scene["effects"] else str(taps[-1]))
         super().__init__(
-            scene=self._scene.data(),
+            scene=scene,
             choices={"policy": list(POLICIES), "provider": list(PROVIDERS), "title": self._title()},
             knobs={"policy": policy, "provider": provider, "drift": drift, "second": False, "engine": ""},
             at=str(choose_tap(taps, at, effect)),
@@ -190,15 +193,9 @@ class CrashTimeline(anywidget.AnyWidget):
         return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"])
 
     def _rehearsals(self, policy: str, provider: str, drift: bool) -> dict[str, Rehearsal]:
-        names = {"policy": policy, "provider": provider, "run_id": self.run_id}
-        return {
-            engine: Rehearsal(
-                Scenario(
-                    workflow=self.workflow, inputs=self.inputs, engine=engine, drift=drift, faults=self.faults, **names
-                )
-            )
-            for engine in self.engines
-        }
+        names = {"policy": policy, "provider": provider, "run_id": self.run_id, "faults": self.faults}
+        scenario = Scenario(workflow=self.workflow, inputs=self.inputs, drift=drift, **names)  # type: ignore[arg-type]
+        return {engine: Rehearsal(replace(scenario, engine=engine)) for engine in self.engines}
 
     def _made(self, policy: str, provider: str, drift: bool) -> Scene:
         turn = (policy, provider, drift)
