@@ -13,7 +13,7 @@ LAB_FLAGS := --ServerApp.ip=127.0.0.1 --ServerApp.root_dir=. --LabApp.default_ur
 	$(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab demo doctor test check generate notebooks lock clean
+.PHONY: help setup lab demo doctor test check generate notebooks book pictures lock clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1 /p' Makefile | awk '{ printf "  make %-10s", $$2; $$1 = $$2 = ""; print }'
@@ -47,10 +47,16 @@ generate: setup ## rebuild every generated file, notebooks included
 notebooks: setup ## rebuild the notebooks from notebooks/src
 	@$(BIN)/python -m tools.generate notebooks
 
+book: setup ## the executed course as pages, in _book: no server, no network; executes only what changed
+	@$(BIN)/python -m tools.book
+
+pictures: book ## take the screenshots that README.md shows
+	@$(BIN)/python -m tools.pictures
+
 lock: ## resolve the dependencies again (needs uv), then rebuild what is made from the lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --extra dev $(ARGS) pyproject.toml --output-file requirements.lock
 	@$(MAKE) --no-print-directory generate
 
 clean: ## remove .venv and the caches; your runs and notebooks stay
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .book _book .pytest_cache .mypy_cache .ruff_cache .hypothesis

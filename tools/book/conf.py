@@ -12,6 +12,7 @@ nb_remove_code_source = False
 
 html_title = "The durable-agent crash lab"
 html_theme = "sphinx_book_theme"
+templates_path = ["templates"]
 html_static_path = ["book.css", "book.js"]
 html_css_files = ["book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]

@@ -25,19 +25,19 @@ class ChapterFailed(Exception):
     """A chapter did not run to its end; the text names it, the cell and the error."""
 
 
-def digest(book: str, root: Path = ROOT) -> str:
+def digest(book: str) -> str:
     """Return a name, in hex, for a notebook's text and everything here that can change what it shows."""
     total = hashlib.sha256(f"{sys.version}\n{book}".encode())
-    for path in depended_on(root):
-        total.update(f"\n{path.relative_to(root).as_posix()}\n".encode())
+    for path in depended_on():
+        total.update(f"\n{path.relative_to(ROOT).as_posix()}\n".encode())
         total.update(path.read_bytes())
     return total.hexdigest()[:32]
 
 
-def depended_on(root: Path) -> Iterator[Path]:
+def depended_on() -> Iterator[Path]:
     """Yield the files that a chapter may read or import, sorted."""
     for name in DEPENDS_ON:
-        top = root / name
+        top = ROOT / name
         inside = sorted(path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         yield from inside if top.is_dir() else [top]
 

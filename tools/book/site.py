@@ -38,8 +38,8 @@ def build(notebooks: Path, out: Path, kept: Path, say: Callable[[str], object]) 
     does not run, BookBroken when Sphinx has a warning; then `out` is as it was.
     """
     course = chapters(notebooks / "src")
-    texts = {COVER: cover(course)}
-    texts |= {each.stem: (notebooks / f"{each.stem}.ipynb").read_text("utf-8") for each in course}
+    texts = {each.stem: (notebooks / f"{each.stem}.ipynb").read_text("utf-8") for each in course}
+    texts[COVER] = cover(course)
     with TemporaryDirectory(prefix="labkit-book-") as folder:
         source, made = Path(folder, "source"), Path(folder, "made")
         for number, (name, text) in enumerate(texts.items(), 1):
@@ -47,7 +47,8 @@ def build(notebooks: Path, out: Path, kept: Path, say: Callable[[str], object]) 
             book, how = executed(name, text, kept)
             stage(name, book, source, made / WIDGETS)
             say(f"{how}\n")
-        shutil.copytree(notebooks / "images", source / "images")
+        if (notebooks / "images").exists():
+            shutil.copytree(notebooks / "images", source / "images")
         say("making the pages\n")
         make_pages(source, made, Path(folder, "doctrees"))
         shutil.rmtree(out, ignore_errors=True)

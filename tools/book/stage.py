@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from html import escape
 from pathlib import Path
 
 import nbformat
@@ -57,9 +56,9 @@ def with_project_files(text: str, source: Path) -> str:
 def listing(path: Path, page: Path) -> str:
     """Return a page, in Markdown, that will stand at `page` and shows a file, or the Python files in a folder."""
     inside = sorted(path.glob("*.py")) if path.is_dir() else [path]
-    parts = [f"---\norphan: true\n---\n\n# {escape(path.relative_to(ROOT).as_posix())}"]
+    parts = [f"---\norphan: true\n---\n\n# `{path.relative_to(ROOT).as_posix()}`"]
     for each in inside:
-        heading = f"## {each.name}\n\n" if path.is_dir() else ""
+        heading = f"## `{each.name}`\n\n" if path.is_dir() else ""
         is_code, lines = each.suffix == ".py", len(each.read_text("utf-8").splitlines())
         language, limit = ("python", "") if is_code else ("text", f":lines: 1-{min(lines, LONGEST)}\n")
         included = Path(os.path.relpath(each, page.parent)).as_posix()
