@@ -1,11 +1,13 @@
-"""The quiz in a real Chromium, as a page of its own: keys, screen readers, and no try that loses a choice."""
+"""The quiz in a real Chromium, as a page of its own and in JupyterLab: keys, screen readers, no mix of two quizzes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from notebook_server import PATIENCE, jupyterlab
 from playwright.sync_api import Locator, Page, expect
 from test_quiz import MANY, NUMBER, ONE
 
@@ -120,3 +122,24 @@ def test_without_scripts_the_questions_can_be_read(browser, path: Path):
     bare.get_by_text("Answer", exact=True).first.click()
     expect(bare.get_by_text("lies between")).to_be_visible()
     bare.context.close()
+
+
+def test_in_jupyterlab_its_keys_answer_and_the_notebook_stays_as_it_is(page: Page, tmp_path: Path):
+    code = 'from labkit.widgets import Question, Quiz\nQuiz(Question("Which?", {"W2": "No.", "W3": "Yes."}, "W3"))'
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)"}}
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel)
+    nbformat.write(book, tmp_path / "quiz.ipynb")
+    with jupyterlab(tmp_path) as address:
+        page.goto(address.format("quiz.ipynb"))
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=PATIENCE)
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        first = page.locator(".qz").get_by_role("radio", name="W2")
+        first.focus(timeout=PATIENCE)
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator(".qz").get_by_role("status")).to_contain_text("Right.")
+        expect(page.locator(".jp-CodeCell")).to_have_count(1)
+        found = Axe().run(page, context=".qz")
+        assert found.violations_count == 0, found.generate_report()

@@ -71,6 +71,8 @@ function ask(model, question, number) {
   const buttons = make("div", { class: "qz-buttons" }, make("button", { type: "submit" }, "Check"), reveal);
   const legend = make("legend", {}, make("b", {}, `${number}. `), ...words(question.text));
   const form = make("form", { novalidate: true }, make("fieldset", {}, legend, ...inputs(question), buttons, said));
+  // JupyterLab's own keys leave alone what bears this mark; it looks at the element in focus first.
+  for (const each of form.querySelectorAll("input, button")) each.setAttribute("data-lm-suppress-shortcuts", "true");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = chosen(form);
@@ -109,7 +111,6 @@ function render({ model, el }) {
   el.classList.add("qz");
   el.setAttribute("role", "group");
   el.setAttribute("aria-label", "check yourself");
-  el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
   el.append(...asked.map((each) => each.form), score);
   model.on("change:given", show);
   show();

@@ -453,15 +453,19 @@ assert run.status == "completed" and list(outside.operation).count("refund") == 
 outside[["target", "operation", "request", "receipt_id"]]
 
 # %% [markdown]
-# **Twice.** Stop here and explain it yourself, before you read on: which row was it, and who trusted it?
+# **Twice.** Stop here and explain it yourself before you open the answer: which row was it, and who trusted it?
 #
 # ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # The newest snapshot was taken after four steps: *before* the refund. That the refund was paid stood in the tail, and
 # nowhere else. The job deleted it. So the next process loaded a state in which nothing was paid, honestly, and paid.
 #
 # W5 is safe because a result that is committed stays committed. The job broke that promise. A snapshot does not make
 # events worthless; only the events *before* it.
+#
+# </details>
 #
 # Now the same night with the policy `ledger`:
 

@@ -462,9 +462,11 @@ assert results.end.iloc[-1] == "completed" and results.end.iloc[1] == "failed"
 results
 
 # %% [markdown]
-# **Explain each line before you read on.**
+# **Explain each line before you open the answer.**
 #
 # ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # The effect key says *which* effect it is, not *what* was asked for. After the crash the step began again at its top,
 # and the model said 45. So the same key came with another request.
@@ -477,7 +479,11 @@ results
 # 4. `event-sourced`: the answer 40 was in the journal before the call. Nothing is wrong.
 #
 # The cure is not in the policy. **Decide in one step, act in the next.** What was decided must be durable before
-# anybody acts on it. That is why the refund workflow has a step `draft_decision` and a step `execute_refund`. Here too:
+# anybody acts on it. That is why the refund workflow has a step `draft_decision` and a step `execute_refund`.
+#
+# </details>
+#
+# The repair has two steps:
 
 # %%
 fixed = Workflow("claim", version="2", state=Claim, begin=Claim, targets=bank)

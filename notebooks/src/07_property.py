@@ -329,7 +329,8 @@ pd.DataFrame(seen).T
 # %%
 assert swapped["dedup"].ok and swapped["dedup"].unexpected == 0
 assert not swapped["neither"].ok and swapped["neither"].unexpected > 0
-print(swapped["neither"].disagreements[0])
+first = swapped["neither"].disagreements[0]
+print("died at", *first["schedule"], first["window"], "\ntheory and observation differ in:", *first["differs"])
 
 # %% [markdown]
 # Two things to see. With *neither*, theory objects in places where no rule is broken: a W2 that should have stopped
@@ -406,9 +407,12 @@ print("paused at", broken.paused_at, "\nwoke up  ", broken.woken_at, "of the oth
 print("found    ", broken.violations[0].text, "\nand", broken.refused, "stale write was refused")
 
 # %% [markdown]
-# **Explain it before you read on**: the token works, the refused write proves it. How can the customer be paid twice?
+# **Explain it before you open the answer**: the token works, the refused write proves it. How can the customer be paid
+# twice?
 #
 # ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # | | first owner | second owner | provider |
 # | --- | --- | --- | --- |
@@ -419,7 +423,11 @@ print("found    ", broken.violations[0].text, "\nand", broken.refused, "stale wr
 # | 5 | wants to confirm: refused | | |
 #
 # The token guards our database. It does not guard the bank. In line 2 the answer "no" was true, and no longer true in
-# line 4. Is it rare? Ask where the first owner has to be paused:
+# line 4.
+#
+# </details>
+#
+# Is it rare? Ask where the first owner has to be paused:
 
 # %%
 places = [each.paused_at for each in plain]

@@ -319,17 +319,23 @@ print(f"{booked} bookings, {cancelled} cancelled. Receipts that the agent holds:
 outside[["subject", "target", "receipt_id"]]
 
 # %% [markdown]
-# **Stop, and explain it to somebody.** The run is completed. The agent cancelled what it knew of. Which room is left,
-# who will pay for it, and where could anybody have seen it?
+# **Stop, and explain it to somebody before you open the answer.** The run is completed. The agent cancelled what it
+# knew of. Which room is left, who will pay for it, and where could anybody have seen it?
 #
 # ## Why
+#
+# <details><summary>Open it when you have explained it</summary>
 #
 # The first booking of the first guest was made by a process that died before it had the answer. The next process made
 # a second one, and got *its* receipt. What the agent can cancel is what it holds a receipt of. The other room stands
 # in the hotel's books only. No message, no state and no log of ours ever mentions it: an *untracked* effect.
 #
 # A duplicate is not always two of the same on one bill. Here it is a stranger in the books, found when nobody turns
-# up. With `ledger`, the run stops before the second booking, and says what to look for:
+# up.
+#
+# </details>
+#
+# With `ledger`, the run stops before the second booking, and says what to look for:
 
 # %%
 lab.close()
