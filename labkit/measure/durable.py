@@ -3,7 +3,7 @@
 A workflow for each stack enqueues a workflow a cell; a cell's workflow measures its trials one by one, each as a step
 whose result is recorded. On SQLite one process does all of it; on Postgres any number of workers take cells from the
 queues. A queue belongs to one stack in one set of versions, and only who has these listens to it. Values are stored as
-JSON, where DBOS pickles by default; but DBOS unpickles a row that says of itself that it is a pickle, so that whoever may
+JSON, where DBOS pickles by default; but DBOS unpickles a row that says of itself that it is a pickle, so that who may
 write to a campaign's database can run code in its workers.
 """
 
