@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 
 import msgspec
@@ -66,11 +66,10 @@ class Operation(msgspec.Struct, kw_only=True):
         return f"{self.name}: reply lost" if self.executed else f"{self.name}: no reply"
 
 
-def operations(process: ProcessTrace, later: Iterable[ProcessTrace], effect_steps: Collection[str]) -> list[Operation]:
+def operations(process: ProcessTrace, later: Iterable[ProcessTrace]) -> list[Operation]:
     """The operations of one process, in order.
 
-    The `later` processes finish what it could not, and so tell which of its taps led to a call. `effect_steps` are
-    the steps that the effect ledger knows.
+    The `later` processes finish what it could not, and so tell which of its taps led to a call.
     """
     taps = [passed.tap for passed in process.passed]
     following = [passed.tap for other in later for passed in other.passed if passed.tap.step != "run"]
@@ -86,13 +85,13 @@ def operations(process: ProcessTrace, later: Iterable[ProcessTrace], effect_step
         operation.windows.append(window)
         operation.done = tap.phase == "after"
     _group(found)
-    _follow_ledger(found, effect_steps)
     return found
 
 
-def _follow_ledger(found: list[Operation], effect_steps: Collection[str]) -> None:
+def follow_ledger(made: list[list[Operation]], effect_steps: Collection[str]) -> None:
+    """Say at each operation what our ledger says from then on; `effect_steps` are the steps that it knows."""
     planned: set[str] = set()
-    for operation in found:
+    for operation in chain.from_iterable(made):
         if operation.done and operation.step in effect_steps:
             operation.ledger = LEDGER_AFTER.get(operation.name, "")
             if operation.name == "commit" and operation.step not in planned:

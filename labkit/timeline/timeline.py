@@ -13,7 +13,7 @@ from labkit.effects.ledger import Entry
 from labkit.effects.policies import POLICIES
 from labkit.model import Run
 from labkit.provider.protocol import Entry as Outside
-from labkit.timeline.operations import Operation, describe, operations, place, settle
+from labkit.timeline.operations import Operation, describe, follow_ledger, operations, place, settle
 from labkit.timeline.trace import ProcessTrace
 
 MEANING = {
@@ -77,8 +77,8 @@ class Timeline(msgspec.Struct, kw_only=True):
         policy: str,
     ) -> Timeline:
         """The timeline of `run` from the traces of its processes, its effect ledger and the provider's ledger."""
-        steps = {entry.step for entry in effects}
-        made = [operations(process, processes[at + 1 :], steps) for at, process in enumerate(processes)]
+        made = [operations(process, processes[at + 1 :]) for at, process in enumerate(processes)]
+        follow_ledger(made, {entry.step for entry in effects})
         place(outside, processes, made)
         settle(made, effects)
         return cls(
