@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, refund
+from labkit.model import Context, State, Workflow
 from labkit.widgets import WaitingBoard
 
 
@@ -84,3 +85,17 @@ def test_what_the_board_does_not_offer_is_refused(lab: Lab):
     ):
         assert "the board offers no" in press(board, **message)
     assert {each["status"] for each in board.data["runs"]} == {"waiting_for_person", "waiting_for_approval"}
+
+
+def test_a_run_whose_code_is_not_known_is_shown_with_what_to_type(tmp_path: Path):
+    flow: Workflow[State] = Workflow("own", version="1", state=State, begin=State)
+
+    def ask(ctx: Context, state: State) -> None:
+        ctx.approval("boss", "go on?")
+
+    flow.step(ask)
+    with Lab(tmp_path / "lab.db") as lab:
+        lab.start(flow, run_id="own-1")
+    with Lab(tmp_path / "lab.db") as lab:
+        (run,) = WaitingBoard(lab).data["runs"]
+    assert run["run"] == "own-1" and "workflows=[your_workflow]" in run["problem"] and not run["actions"]

@@ -50,7 +50,7 @@ function effectOf(effect, run, board) {
 }
 
 function runOf(run, board) {
-  if (run.problem) return `<section class="ct-card wb-run" aria-label="${esc(run.run)}"><p class="ct-name">${esc(run.run)}</p><p>${esc(run.problem)}</p></section>`;
+  if (run.problem) return `<section class="ct-card wb-run" aria-label="${esc(run.run)}"><p class="ct-name">${esc(run.run)} <span class="ct-verdict ct-unknown">${WAITS[run.status] || words(run.status)}</span></p><p class="wb-problem">${esc(run.problem)}</p></section>`;
   const asks = run.question ? `<p class="wb-question"><b>${esc(run.question.role)}, ${esc(run.question.step)}:</b> ${esc(run.question.text)}</p>` : "";
   const reason = run.reason && !run.question && !run.effects.some((effect) => run.reason.includes(effect.key)) ? `<p>${esc(run.reason)}</p>` : "";
   return `<section class="ct-card wb-run" aria-label="${esc(run.run)}">
@@ -65,7 +65,8 @@ function paint(model, el, board) {
   const doubt = runs.flatMap((run) => run.effects).filter((effect) => effect.status === "ambiguous").length;
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   put(el.querySelector(".wb-count"), `<b>${many(runs.length, "run")}</b>, <b>${many(doubt, "effect")}</b> in doubt`);
-  put(el.querySelector(".wb-said"), esc(board.busy ? "Asking the lab ..." : model.get("said") || (runs.length ? "Each button asks once more before anything is done." : "Nothing waits for a person.")));
+  const hint = board.alone ? "So it stood when this page was made. To decide, type what is shown." : "Each button asks once more before anything is done.";
+  put(el.querySelector(".wb-said"), esc(board.busy ? "Asking the lab ..." : model.get("said") || (runs.length ? hint : "Nothing waits for a person.")));
   put(el.querySelector(".wb-runs"), runs.map((run) => runOf(run, board)).join(""));
   el.querySelector("[data-refresh]").hidden = Boolean(board.alone);
 }
