@@ -81,7 +81,7 @@ class Graph(Stack):
     def fork(self, desk: Desk, place: Place, point: str) -> Standing:
         """Branch off an old checkpoint with `update_state` and go on from there; the branch is the thread's latest."""
         with self.app(desk, place) as app:
-            old = config(place, checkpoint_id=point.split()[0])
+            old = config(place, checkpoint_ns="", checkpoint_id=point.split()[0])
             return self._invoke(app, place, None, app.update_state(old, None))
 
     @contextmanager

@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from labkit.stacks.conformance import Finding
-from labkit.stacks.probes.langgraph_lives import Lived, Stage, launching, stage
+from labkit.stacks.probes.langgraph_lives import Lived, Services, Stage, judged, launching, stage
 
 TIMES = 40
 """How often a race is repeated."""
-Services = dict[str, str]
 
 
 def race(folder: Path, services: Services, times: int = TIMES, *, scene: str, durability: str, kill: str) -> Finding:
@@ -33,6 +32,14 @@ def sibling(folder: Path, services: Services, *, durability: str) -> Finding:
         on("fan", durability=durability, kill="slow")
         resumed = on("fan", verb="resume", durability=durability)
     return judged(resumed.executed["quick"] == 1, f"the finished one was executed {resumed.executed['quick']}x")
+
+
+def halfway(folder: Path, services: Services) -> Finding:
+    """A node has two effects and dies between them; is the first one executed again?"""
+    with stage(folder) as on:
+        on("long_node", kill="middle")
+        after = on("long_node", verb="resume")
+    return judged(after.executed["charge"] == 1, told(after))
 
 
 def interrupted(folder: Path, services: Services) -> Finding:
@@ -91,7 +98,7 @@ def nothing_next(folder: Path, services: Services) -> Finding:
 
 def second_resumer(folder: Path, services: Services) -> Finding:
     """Two processes resume one thread at once; does only one of them go on?"""
-    with launching() as one, launching() as other, ThreadPoolExecutor(2) as pool:
+    with launching() as one, launching(another=True) as other, ThreadPoolExecutor(2) as pool:
         on = Stage(one, folder)
         on("chain", kill="ship")
         lives = [on.job("chain", verb="resume", option="meet") for _ in range(2)]
@@ -103,11 +110,6 @@ def second_resumer(folder: Path, services: Services) -> Finding:
 def told(lived: Lived) -> str:
     """The executions in words."""
     return "executed " + (", ".join(f"{name} {count}x" for name, count in sorted(lived.executed.items())) or "nothing")
-
-
-def judged(good: bool, seen: str) -> Finding:
-    """A finding that passes or fails."""
-    return Finding("pass" if good else "fail", seen)
 
 
 def _race(scene: str, durability: str, kill: str) -> Callable[..., Finding]:
@@ -129,6 +131,7 @@ KILLS: dict[str, Callable[..., Finding]] = {
     "sync: a finished parallel node is not executed again": partial(sibling, durability="sync"),
     "async: a finished parallel node is not executed again": partial(sibling, durability="async"),
     "exit: a finished parallel node is not executed again": partial(sibling, durability="exit"),
+    "a kill inside a long node repeats nothing": halfway,
     "what stands before an interrupt is executed once": interrupted,
     "replay from a checkpoint executes nothing again": replayed,
     "update_state with as_node marks a node as done": reconciled,

@@ -22,15 +22,21 @@ from labkit.bench.forking import serve
 from labkit.bench.launch import DEFAULT_MODE, KILLED, Launcher, Plain, Zygote
 from labkit.bench.trace import KILL
 from labkit.errors import LabError
+from labkit.stacks.conformance import Finding
 
+MODULE = "labkit.stacks.probes.langgraph_lives"
 SCENES = "labkit.stacks.probes.langgraph_scenes"
+DEFAULT: dict[str, str] = {}
+STRICT = {"LANGGRAPH_STRICT_MSGPACK": "true"}
+"""Environments: types in stored bytes are built unless LangGraph is told to build the known ones only."""
+Services = dict[str, str]
 
 
 class Life(Errand, kw_only=True, frozen=True):
     """One process: a function of `langgraph_scenes`, and what it needs to know.
 
     `verb` is start, resume, replay (from the checkpoint before the second node) or look; `kill` names where it dies;
-    `option` is the scene's own.
+    `option` is the scene's own. `environment` is set before LangGraph is imported, so it takes a new interpreter.
     """
 
     scene: str
@@ -38,11 +44,17 @@ class Life(Errand, kw_only=True, frozen=True):
     durability: str = "sync"
     kill: str = ""
     option: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def said(self) -> Path:
         """The file that holds what the process says at its end."""
         return Path(self.folder) / f"said-{self.number}.json"
+
+    @property
+    def database(self) -> Path:
+        """The file that holds the checkpoints."""
+        return Path(self.folder) / "checkpoints.sqlite"
 
     @property
     def outside(self) -> Path:
@@ -95,24 +107,38 @@ class Stage:
 
 
 @contextmanager
-def launching() -> Iterator[Launcher]:
-    """Yield a launcher of such processes; nothing is left of it afterwards."""
-    launcher: Launcher = Zygote(__spec__.name, "zygote") if DEFAULT_MODE == "zygote" else Plain(__spec__.name)
+def launching(*, another: bool = False) -> Iterator[Launcher]:
+    """Yield a launcher of such processes: the one of the block around this, or, also on demand, a new one."""
+    if _open and not another:
+        yield _open[-1]
+        return
+    launcher: Launcher = Zygote(MODULE, "zygote") if DEFAULT_MODE == "zygote" else Plain(MODULE)
+    _open.append(launcher)
     try:
         yield launcher
     finally:
+        _open.remove(launcher)
         launcher.close()
+
+
+_open: list[Launcher] = []
 
 
 @contextmanager
 def stage(folder: Path) -> Iterator[Stage]:
-    """Yield a stage with a launcher of its own."""
+    """Yield a stage on `folder`."""
     with launching() as launcher:
         yield Stage(launcher, folder)
 
 
+def judged(good: bool, seen: str) -> Finding:
+    """A finding that passes or fails."""
+    return Finding("pass" if good else "fail", seen)
+
+
 def live(life: Life) -> None:
     """Be the process: play the scene, and write down what it says."""
+    os.environ.update(life.environment)
     said = getattr(import_module(SCENES), life.scene)(life)
     life.said.write_bytes(msgspec.json.encode(said))
 

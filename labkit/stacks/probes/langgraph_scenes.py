@@ -9,22 +9,21 @@ import operator
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from labkit.stacks.probes.langgraph_lives import Life
+from labkit.stacks.probes.langgraph_saver import saver_of
 
 Said = dict[str, Any]
 THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
-PATIENCE = 3.0
+PATIENCE = 30.0
 """Seconds that a process or a node waits for another one to arrive."""
 
 
@@ -40,41 +39,6 @@ class Parcel(NamedTuple):
     """A type of the user's own."""
 
     weight: int
-
-
-class WatchedSaver(SqliteSaver):
-    """A saver that dies at the entry of `put`, for the checkpoint that follows the first node."""
-
-    life: Life
-    orderly: bool
-    """Wait in `put` until `put_writes` has committed: then that interleaving of the two threads is certain."""
-
-    def watch(self, life: Life) -> WatchedSaver:
-        """Take the orders of `life`."""
-        self.life, self.orderly, self.written = life, life.kill == "put after the writes", threading.Event()
-        return self
-
-    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
-        """Save what a task wrote."""
-        super().put_writes(config, writes, task_id, task_path)
-        if any(channel in ("charge", "checks") and value for channel, value in writes):  # the input's are empty
-            self.written.set()
-
-    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
-        """Save a checkpoint, unless this is where the process dies."""
-        if metadata["step"] == 1:
-            if self.orderly:
-                self.written.wait()
-            self.life.die_at("put after the writes")
-            self.life.die_at("put")
-        return super().put(config, checkpoint, metadata, new_versions)
-
-
-@contextmanager
-def saver_of(life: Life) -> Iterator[WatchedSaver]:
-    """The saver on the run's file."""
-    with closing(sqlite3.connect(Path(life.folder) / "checkpoints.sqlite", check_same_thread=False)) as connection:
-        yield WatchedSaver(connection).watch(life)
 
 
 def chain(life: Life) -> Said:
@@ -105,6 +69,19 @@ def chain(life: Life) -> Said:
         nodes = {"check": check, "charge": charge, "ship": ship}
     with saver_of(life) as saver:
         return play(life, graph_of(nodes).compile(checkpointer=saver))
+
+
+def long_node(life: Life) -> Said:
+    """One node with two effects, which dies between them."""
+
+    def node(state: Order) -> Order:
+        life.act("charge")
+        life.die_at("middle")
+        life.act("ship")
+        return {"ship": "sent"}
+
+    with saver_of(life) as saver:
+        return play(life, graph_of({"node": node}).compile(checkpointer=saver))
 
 
 def graph_of(nodes: dict[str, Any]) -> StateGraph[Any]:
@@ -162,7 +139,8 @@ def fan(life: Life) -> Said:
             return {"checks": ["quick"]}
 
         def slow(state: Order) -> Order:
-            wait_for(life.outside.exists if life.durability == "exit" else saver.written.is_set)
+            if life.kill:
+                wait_for(life.outside.exists if life.durability == "exit" else saver.written.is_set)
             life.die_at("slow")
             life.act("slow")
             return {"checks": ["slow"]}
@@ -209,7 +187,8 @@ def shared(life: Life) -> Said:
         def order(given: Said) -> Said:
             tools = ("check", "charge") if life.option == "inserted" else ("charge",)
             results = {name: call_tool(name).result() for name in tools}
-            time.sleep(0.05 if life.kill else 0)  # the write of the last result is on its way
+            if life.kill:
+                saver.written.wait()
             life.die_at("end")
             return results
 

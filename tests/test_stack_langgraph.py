@@ -1,0 +1,101 @@
+"""LangGraph under the same conformance and the same kills as every other stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from labkit.bench.launch import Zygote
+from labkit.measure.servers import services_for
+from labkit.measure.stage import conformance
+from labkit.measure.trial import WINDOWS, Cell, Site
+from labkit.provider.process import ProviderProcess
+from labkit.stacks.conformance import CHECKS
+from labkit.stacks.langgraph import STACKS
+
+ALWAYS = {"guards an effect", "brings back the environment", "starting again is harmless"}
+LOST = {"renamed code is noticed", "inserted code is noticed"}
+NO_FACTS = {"brings back the facts", "brings back the pointer", "has a history"}
+FAILS = {
+    "langgraph": ALWAYS | LOST,
+    "langgraph-async": ALWAYS,
+    "langgraph-exit": ALWAYS | NO_FACTS | {"goes on after a crash"},
+    "langgraph-postgres": ALWAYS | LOST,
+    "langgraph-functional": ALWAYS | NO_FACTS,
+    "langgraph-shared": ALWAYS | NO_FACTS,
+}
+"""The checks that each variant fails, whenever it is asked."""
+CRASHED = {"goes on after a crash", "brings back the facts", "brings back the pointer", *LOST}
+RACY = {
+    "langgraph-async": CRASHED,
+    "langgraph-functional": {"goes on after a crash"},
+    "langgraph-shared": {"goes on after a crash", "inserted code is noticed"},
+}
+"""The checks whose outcome hangs on whether a thread of the saver was faster than the kill."""
+WRITTEN_AT_ONCE = ("langgraph", "langgraph-postgres")
+
+
+@pytest.fixture(scope="module", params=[stack.name for stack in STACKS])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Site]]:
+    """One variant by name, and where its processes run."""
+    root: Path = tmp_path_factory.mktemp("langgraph")
+    with ExitStack() as stack:
+        services = stack.enter_context(services_for([request.param], root / "servers"))
+        if services.missing:
+            pytest.skip(reason=f"{request.param} was not run: {services.missing}")
+        provider = stack.enter_context(ProviderProcess(root))
+        zygotes = [stack.enter_context(closing(Zygote("labkit.measure.zygote", request.param))) for _ in range(2)]
+        yield (
+            request.param,
+            Site(launchers=(zygotes[0], zygotes[1]), url=provider.url, root=root, services=services.addresses),
+        )
+
+
+def test_what_a_variant_keeps_and_what_it_does_not(site):
+    name, place = site
+    found = {check: finding.outcome for check, finding in conformance(place, name)}
+    expected = {check: "fail" if check in FAILS[name] else "pass" for check in CHECKS}
+    if "has a history" in FAILS[name]:
+        expected["forks"] = "unsupported"  # there is no checkpoint between two steps
+    racy = {check: found[check] for check in RACY.get(name, ())}
+    assert found == expected | racy
+    assert set(racy.values()) <= {"pass", "fail"}
+
+
+def test_a_lost_reply_repeats_the_effect_and_in_sync_mode_nothing_else_does(site):
+    name, place = site
+    repeated = repeats(name, place, "bare")
+    assert repeated >= {"W3", "W4"}
+    assert repeated <= {"W3", "W4", "W5"}
+    assert "W5" not in repeated or name not in WRITTEN_AT_ONCE
+
+
+def test_a_ledger_repeats_nothing(site):
+    assert repeats(*site, "ledger") == set()
+
+
+def test_a_second_resumer_executes_everything_again(site):
+    name, place = site
+    cell = Cell(stack=name, policy="bare", window="W1", effect="execute_refund", situation="second resumer")
+    result = place.trial(cell, "two")
+    assert (result.kind, result.status) == ("judged", "completed")
+    assert result.duplicated or name not in WRITTEN_AT_ONCE
+
+
+def test_started_again_with_its_input_it_pays_everything_again(site):
+    name, place = site
+    cell = Cell(stack=name, policy="bare", window="W5", effect="execute_refund", situation="started again")
+    result = place.trial(cell, "again")
+    assert (result.status, result.duplicated, result.paid) == ("completed", ["execute_refund"], 4)
+
+
+def repeats(name: str, place: Site, policy: str) -> set[str]:
+    """Kill once in every window of the refund; return those after which an effect was repeated."""
+    cells = [Cell(stack=name, policy=policy, window=at, effect="execute_refund") for at in WINDOWS]
+    results = {cell.window: place.trial(cell, f"{policy}-{cell.window.lower()}") for cell in cells}
+    assert {(result.kind, result.status) for result in results.values()} == {("judged", "completed")}
+    assert not any(result.false_finish or result.wrong or result.paid for result in results.values())
+    return {window for window, result in results.items() if result.duplicated}
