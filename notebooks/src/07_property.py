@@ -354,7 +354,7 @@ pd.Series(places, name="places to die").to_frame()
 # %% [markdown]
 # Here they are all at once: three engines, four policies, three kinds of provider, every single crash. **Look for the
 # rows that have nothing but ✓**, and at what their providers have in common. Then choose any other cell: it opens a
-# crash that ended so. (*Unseen* is done once, and no record of ours says so. The broken parts from above stay out.)
+# crash that ended so. (*Unseen*: until recovery only the provider knew of it. The broken parts from above stay out.)
 
 # %%
 from labkit.matrix import matrix
