@@ -95,7 +95,7 @@ def activity_of(desk: Desk, step: str) -> Callable[[Facts], Facts]:
 
 
 class Run:
-    """A run on the server at `place`, seen by one process. No worker caches runs: the server would wait for a dead one."""
+    """A run on the server at `place`, for one process. Its worker caches none, or the server waits for a dead one."""
 
     def __init__(self, client: Client, place: Place) -> None:
         # a server serves many folders; a run's id and its task queue are told apart by its own
