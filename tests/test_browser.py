@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def test_play_goes_on_tap_by_tap_until_it_is_paused(page: Page, widget: Locator)
     handle(widget).focus()
     page.keyboard.press("Home")
     widget.get_by_role("button", name="play").click()
-    expect(handle(widget)).to_have_attribute("aria-valuenow", "2")
+    expect(handle(widget)).to_have_attribute("aria-valuenow", re.compile(r"[2-9]|\d\d"))
     widget.get_by_role("button", name="pause").click()
     expect(widget.get_by_role("button", name="play")).to_be_visible()
 
