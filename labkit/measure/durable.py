@@ -157,7 +157,9 @@ def _launch(database: str, name: str, queues: Sequence[str]) -> None:
         DBOS.launch()
     except SQLAlchemyError as error:
         raise InvalidInput(
-            f"the campaign's database cannot be used: {error}", safe="it is as it was", next="name another"
+            f"the campaign's database cannot be used: {getattr(error, 'orig', error)}",
+            safe="it is as it was",
+            next="name another folder or address",
         ) from error
     for queue in queues:
         DBOS.register_queue(queue, worker_concurrency=AHEAD, polling_interval_sec=POLL, on_conflict="always_update")
@@ -170,5 +172,5 @@ def _config(database: str, name: str) -> DBOSConfig:
         "application_version": RELEASE,
         "executor_id": name,
         "serializer": Json(),
-        "log_level": "ERROR",
+        "log_level": "CRITICAL",  # what goes wrong in a cell is in the report
     }

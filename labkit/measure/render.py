@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from labkit.measure.report import StackCell, StackReport
+from labkit.measure.report import StackCell, StackReport, wilson
 from labkit.measure.trial import WINDOWS
 from labkit.stacks.conformance import Finding
 
@@ -19,50 +19,88 @@ LEGEND = (
     "a person. wrong: another step's result was used. failed: the run ended in an error. stuck: it came to no end."
 )
 SIGNS = {"pass": "✓ pass", "fail": "✗ fail", "unsupported": "- unsupported", "not run": "? not run"}
+COSTS = ("paid again", "recovery ms, median", "95th percentile", "kB")
 
 
 def render(report: StackReport) -> Group:
-    """The windows as one table, the other situations as another, and how it was measured."""
+    """The windows as one table, the other situations and the costs as others, and how it was measured."""
     from rich.console import Group
 
     crashes = [cell for cell in report.cells if cell.situation == "crash"]
     others = [cell for cell in report.cells if cell.situation != "crash"]
-    lines = [
-        f"{report.trials:,} real kills in {report.seconds:.0f} s, {report.repeat} a cell, seed {report.seed}, "
-        f"processes: {report.mode}",
-        "versions: " + ", ".join(f"{name} {version}" for name, version in report.versions.items()),
-        *(f"not run: {name}: {why}" for name, why in report.not_run.items()),
-        *(f"could not be judged: {_name(cell)}: {cell.example}" for cell in report.cells if cell.errors),
-    ]
-    return Group(window_table(crashes), situation_table(others), LEGEND, *lines)
+    tables = (window_table(crashes), situation_table(others), cost_table(crashes)) if report.cells else ()
+    return Group(
+        *(part for table in tables for part in (table, "")), *([LEGEND] if report.cells else []), *said(report)
+    )
+
+
+def said(report: StackReport) -> Iterator[str]:
+    """How it was measured, and what could not be, a line each."""
+    least, most = wilson(0, report.repeat).high, wilson(report.repeat, report.repeat).low
+    machine = ", ".join(f"{name} {value}" for name, value in report.machine.items())
+    yield (
+        f"{report.trials:,} trials with real kills, {report.repeat} a cell: 0 of {report.repeat} means a rate below "
+        f"{least:.0%}, {report.repeat} of {report.repeat} one above {most:.0%} (Wilson, 95 %)"
+    )
+    yield f"seed {report.seed}, processes: {report.mode}, {machine}"
+    yield "versions: " + ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    if report.servers:
+        yield "servers: " + ", ".join(f"{name} from {source}" for name, source in report.servers.items())
+    yield (
+        f"{len(report.cells)} cells, {report.before} of them measured earlier; {report.seconds:.0f} s; "
+        "cells by worker: " + ", ".join(f"{name} {count}" for name, count in report.workers.items())
+    )
+    yield from (f"not run: {name}: {why}" for name, why in report.not_run.items())
+    for cell in report.cells:
+        if cell.errors or cell.not_reached:
+            yield f"{cell.errors + cell.not_reached} could not be judged: {_name(cell)}: {cell.example}"
 
 
 def window_table(cells: Sequence[StackCell]) -> Table:
-    """One line a stack, policy and effect; one column a window."""
-    from rich.table import Table
+    """One line a policy and effect of each stack; one column a window."""
 
-    table = Table(title="killed in a window of an effect, resumed as documented", title_justify="left")
-    for column in ("stack", "policy", "effect", *WINDOWS, "paid again", "recovery ms"):
-        table.add_column(column, no_wrap=column in ("stack", "policy", "effect"))
-    for (stack, policy, effect), group in groupby(cells, lambda cell: (cell.stack, cell.policy, cell.effect)):
-        row = {cell.window: cell for cell in group}
-        words = [in_words(row[window]) if window in row else "" for window in WINDOWS]
-        table.add_row(stack, policy, effect, *words, _paid(row.values()), _milliseconds(row.values()))
-    return table
+    def row(group: list[StackCell]) -> Iterator[str]:
+        words = {cell.window: in_words(cell) for cell in group}
+        yield f"{group[0].policy:6} {group[0].effect}"
+        yield from (words.get(window, "") for window in WINDOWS)
+
+    title = "killed in a window of an effect, resumed as documented"
+    return _table(title, WINDOWS, cells, lambda cell: (cell.policy, cell.effect), row)
 
 
 def situation_table(cells: Sequence[StackCell]) -> Table:
-    """One line a stack and policy; one column a situation."""
-    from rich.table import Table
-
+    """One line a policy of each stack; one column a situation."""
     names = list(dict.fromkeys(cell.situation for cell in cells))
-    table = Table(title="what else happened besides the crash", title_justify="left")
-    for column in ("stack", "policy", *names):
-        table.add_column(column)
-    for (stack, policy), group in groupby(cells, lambda cell: (cell.stack, cell.policy)):
-        row = {cell.situation: in_words(cell) for cell in group}
-        table.add_row(stack, policy, *(row.get(name, "") for name in names))
-    return table
+
+    def row(group: list[StackCell]) -> Iterator[str]:
+        words = {cell.situation: in_words(cell) for cell in group}
+        yield group[0].policy
+        yield from (words.get(name, "") for name in names)
+
+    return _table("what else happened besides the crash", names, cells, lambda cell: cell.policy, row)
+
+
+def cost_table(cells: Sequence[StackCell]) -> Table:
+    """One line a policy of each stack: activity calls paid again in a trial, recovery time, bytes on disk."""
+
+    def row(group: list[StackCell]) -> Iterator[str]:
+        judged = [cell for cell in group if cell.trials]
+        yield group[0].policy
+        yield span([cell.activities_paid / cell.trials for cell in judged])
+        yield span([cell.seconds_median * 1e3 for cell in judged if cell.seconds_median is not None])
+        yield span([cell.seconds_95 * 1e3 for cell in judged if cell.seconds_95 is not None])
+        yield span([cell.bytes / 1e3 for cell in judged if cell.bytes]) or "-"
+
+    title = "what a recovery costs, from the lowest to the highest window"
+    return _table(title, COSTS, cells, lambda cell: cell.policy, row)
+
+
+def span(values: Sequence[float]) -> str:
+    """The lowest and the highest of `values`, or the one that all of them are."""
+    if not values:
+        return ""
+    ends = (f"{value:.3g}" if value < 100 else f"{value:.0f}" for value in (min(values), max(values)))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def finding_table(title: str, findings: Mapping[str, Finding]) -> Table:
@@ -97,11 +135,23 @@ def _name(cell: StackCell) -> str:
     return f"{cell.stack} {cell.policy} {cell.situation} {cell.window} {cell.effect}"
 
 
-def _paid(cells: Iterable[StackCell]) -> str:
-    found = [cell.activities_paid / cell.trials for cell in cells if cell.trials]
-    return f"{max(found):g}" if found else ""
+def _table(
+    title: str,
+    columns: Sequence[str],
+    cells: Sequence[StackCell],
+    key: Callable[[StackCell], Any],
+    row: Callable[[list[StackCell]], Iterator[str]],
+) -> Table:
+    """A table that fits 80 columns: a line with each stack's name alone, then a `row` for its cells of each `key`."""
+    from rich import box
+    from rich.table import Table
 
-
-def _milliseconds(cells: Iterable[StackCell]) -> str:
-    found = [cell.seconds_median * 1e3 for cell in cells if cell.seconds_median is not None]
-    return f"{min(found):.0f}-{max(found):.0f}" if found else ""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("stack and policy", no_wrap=True)
+    for column in columns:
+        table.add_column(column)
+    for stack, ours in groupby(cells, lambda cell: cell.stack):
+        table.add_row(stack, style="bold")
+        for _, group in groupby(ours, key):
+            table.add_row(*row(list(group)))
+    return table

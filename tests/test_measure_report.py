@@ -1,0 +1,107 @@
+"""What a campaign says: rates with honest intervals, tables that can be read, one name for one plan."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from labkit.cases.desk import EFFECTS
+from labkit.errors import InvalidInput
+from labkit.measure import plan as plans
+from labkit.measure.durable import queue_of
+from labkit.measure.plan import POLICIES, Plan, plan_of
+from labkit.measure.render import render
+from labkit.measure.report import Done, StackReport, cell_of, percentile_95, report_of, wilson
+from labkit.measure.trial import SITUATIONS, WINDOWS, Cell, Result
+
+CELL = Cell(stack="bare", policy="bare", window="W3", effect="send_mail")
+TWICE = Result(kind="judged", status="completed", duplicated=["send_mail"], paid=2, seconds=0.2, size=100)
+ONCE = Result(kind="judged", status="completed", seconds=0.1, size=300)
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "low", "high"),
+    [  # the first four as Newcombe gives them, Statistics in Medicine 17 (1998), 857-872, table I, method 3
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (40, 40, 0.9124, 1.0),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_a_rate_lies_in_wilsons_interval(count, trials, low, high):
+    found = wilson(count, trials)
+    assert (found.count, round(found.low, 4), round(found.high, 4)) == (count, low, high)
+
+
+def test_the_95th_percentile_is_that_of_the_sorted_values():
+    assert percentile_95([float(value) for value in range(101)]) == 95.0
+    assert percentile_95([1.0, 2.0]) == pytest.approx(1.95)
+    assert (percentile_95([3.0]), percentile_95([])) == (3.0, None)
+
+
+def test_what_could_not_be_judged_counts_in_no_rate():
+    broken = [Result(kind="error", detail="no zygote"), Result(kind="not reached")]
+    found = cell_of(CELL, [TWICE, ONCE, ONCE, *broken])
+    assert (found.trials, found.errors, found.not_reached, found.example) == (3, 1, 1, "no zygote")
+    assert (found.duplicated, found.lost.count, found.paid_again.count) == (wilson(1, 3), 0, 1)
+    assert (found.activities_paid, found.bytes, found.seconds_median) == (2, 300, 0.1)
+    assert not report(plan_of(["bare"]), [ONCE, *broken]).ok and report(plan_of(["bare"]), [ONCE]).ok
+
+
+def report(plan: Plan, results: list[Result], **changes: object) -> StackReport:
+    """A report in which every cell of the plan has these results."""
+    found = {cell: Done(results, "worker-1") for cell in plan.cells()}
+    told = report_of(plan, found, {}, {"postgres": "LABKIT_DSN"}, before=7, seconds=1.5)
+    return msgspec.structs.replace(told, **changes)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_tables_can_be_read_on_a_narrow_terminal(width):
+    plan = plan_of(["bare"], repeat=2)
+    name = "langgraph-functional"
+    long = msgspec.structs.replace(plan, stacks=(name,), versions={name: {"x": "9"}})
+    worst = msgspec.structs.replace(TWICE, status="failed", lost=["send_mail"], wrong=True, open=["key"], detail="why")
+    text = io.StringIO()
+    Console(file=text, width=width).print(render(report(long, [worst, ONCE], not_run={"temporal": "no server"})))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= width and "…" not in text.getvalue()
+    words = " ".join(text.getvalue().split())
+    for said in (*WINDOWS, *EFFECTS, *POLICIES, "missing", "twice", "wrong", "person", name, "x 9"):
+        assert said in words
+    for said in ("seed 1", "2 a cell", "cores", "python 3.", "postgres from LABKIT_DSN", "7 of them measured earlier"):
+        assert said in words
+    assert "not run: temporal: no server" in words and "worker-1 63" in words
+
+
+def test_the_same_plan_is_the_same_campaign_and_another_is_another():
+    plan = plan_of(["bare", "bare-saved"], ["ledger", "bare"], 3, 5)
+    assert plan.id == plan_of(["bare", "bare-saved", "bare"], ["ledger", "bare"], 3, 5).id
+    changes = ({}, {"seed": 2}, {"repeat": 2}, {"mode": "plain"}, {"policies": ["bare"]})
+    assert len({plan_of(["bare"], **change).id for change in changes}) == len(changes)
+    assert plan.cells() == plan_of(["bare", "bare-saved"], ["ledger", "bare"], 1, 5).cells()
+    assert plan.cells() != plan_of(["bare", "bare-saved"], ["ledger", "bare"], 3, 6).cells()
+    assert len(set(plan.cells())) == len(plan.cells()) == 2 * 2 * (len(EFFECTS) * len(WINDOWS) + len(SITUATIONS) - 1)
+
+
+def test_what_was_measured_of_a_stack_does_not_depend_on_the_others():
+    assert plan_of(["bare", "bare-saved"]).parts()[1].id == plan_of(["bare-saved"]).parts()[0].id
+
+
+def test_another_version_is_another_campaign_in_another_queue(monkeypatch):
+    before, queue = plan_of(["dbos"]), queue_of("dbos")
+    monkeypatch.setattr(plans, "version", lambda name: "99.0")
+    assert plan_of(["dbos"]).id != before.id and queue_of("dbos") != queue
+    assert plan_of(["dbos"]).versions["dbos"]["dbos"] == "99.0" and "dbos 99.0" in queue_of("dbos")
+
+
+@pytest.mark.parametrize(
+    "asked", [{"stacks": []}, {"policies": ["outbox"]}, {"repeat": 0}, {"stacks": ["oracle"]}, {"mode": "thread"}]
+)
+def test_a_plan_that_means_nothing_is_refused(asked):
+    with pytest.raises(InvalidInput):
+        plan_of(**{"stacks": ["bare"], **asked})
