@@ -77,15 +77,7 @@ def test_a_ledger_repeats_nothing(site):
     assert repeats(*site, "ledger") == set()
 
 
-def test_a_second_resumer_executes_everything_again(site):
-    name, place = site
-    cell = Cell(stack=name, policy="bare", window="W1", effect="execute_refund", situation="second resumer")
-    result = place.trial(cell, "two")
-    assert (result.kind, result.status) == ("judged", "completed")
-    assert result.duplicated or name not in WRITTEN_AT_ONCE
-
-
-def test_started_again_with_its_input_it_pays_everything_again(site):
+def test_started_again_with_its_input_it_does_everything_again(site):
     name, place = site
     cell = Cell(stack=name, policy="bare", window="W5", effect="execute_refund", situation="started again")
     result = place.trial(cell, "again")

@@ -30,7 +30,7 @@ def forged(folder: Path, services: Services, environment: dict[str, str] = DEFAU
     call = ormsgpack.packb(ormsgpack.Ext(1, ormsgpack.packb(("os", "mkdir", (str(made),)))))
     with closing(sqlite3.connect(on.job("chain").database)) as db, db:
         last = db.execute("SELECT max(checkpoint_id) FROM checkpoints").fetchone()[0]
-        row = ("1", "", last, str(uuid4()), "", 0, "charge", "msgpack", call)
+        row = (str(folder), "", last, str(uuid4()), "", 0, "charge", "msgpack", call)
         names = "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value"
         db.execute(f"INSERT INTO writes ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     on("chain", verb="look", environment=environment)

@@ -14,15 +14,19 @@ TIMES = 40
 """How often a race is repeated."""
 
 
-def race(folder: Path, services: Services, times: int = TIMES, *, scene: str, durability: str, kill: str) -> Finding:
+def race(
+    folder: Path, services: Services, times: int = TIMES, *, scene: str, durability: str, kill: str, server: str = ""
+) -> Finding:
     """Kill `scene` at `kill` and resume it, `times` times: how often was the first effect executed again?"""
-    again = 0
+    again, dsn = 0, services.get(server, "")
+    if server and not dsn:
+        return Finding("not run", f"no {server} server")
     with launching() as launcher:
         for number in range(times):
             on = Stage(launcher, folder / str(number))
-            if not on(scene, durability=durability, kill=kill).killed:
+            if not on(scene, durability=durability, kill=kill, dsn=dsn).killed:
                 return Finding("not run", f"it was not killed at {kill}")
-            again += on(scene, verb="resume", durability=durability).executed["charge"] > 1
+            again += on(scene, verb="resume", durability=durability, dsn=dsn).executed["charge"] > 1
     return judged(not again, f"the first effect was executed again in {again} of {times}")
 
 
@@ -112,8 +116,8 @@ def told(lived: Lived) -> str:
     return "executed " + (", ".join(f"{name} {count}x" for name, count in sorted(lived.executed.items())) or "nothing")
 
 
-def _race(scene: str, durability: str, kill: str) -> Callable[..., Finding]:
-    return partial(race, scene=scene, durability=durability, kill=kill)
+def _race(scene: str, durability: str, kill: str, server: str = "") -> Callable[..., Finding]:
+    return partial(race, scene=scene, durability=durability, kill=kill, server=server)
 
 
 RACES: dict[str, Callable[..., Finding]] = {
@@ -121,6 +125,10 @@ RACES: dict[str, Callable[..., Finding]] = {
     "async: a kill where the next node begins repeats nothing": _race("chain", "async", "ship"),
     "exit: a kill where the next node begins repeats nothing": _race("chain", "exit", "ship"),
     "sync: a kill where the write of the checkpoint begins repeats nothing": _race("chain", "sync", "put"),
+    "Postgres, sync: a kill where the next node begins repeats nothing": _race("chain", "sync", "ship", "postgres"),
+    "Postgres, sync: a kill where the write of the checkpoint begins repeats nothing": _race(
+        "chain", "sync", "put", "postgres"
+    ),
     "functional: a kill as soon as a task's result is there repeats nothing": _race("functional", "sync", "at once"),
     "functional: a kill 5 ms after a task's result is there repeats nothing": _race("functional", "sync", "5 ms later"),
 }

@@ -36,7 +36,8 @@ class Life(Errand, kw_only=True, frozen=True):
     """One process: a function of `langgraph_scenes`, and what it needs to know.
 
     `verb` is start, resume, replay (from the checkpoint before the second node) or look; `kill` names where it dies;
-    `option` is the scene's own. `environment` is set before LangGraph is imported, so it takes a new interpreter.
+    `option` is the scene's own. The checkpoints are in Postgres if there is a `dsn`. `environment` is set before
+    LangGraph is imported, so it takes a new interpreter.
     """
 
     scene: str
@@ -44,6 +45,7 @@ class Life(Errand, kw_only=True, frozen=True):
     durability: str = "sync"
     kill: str = ""
     option: str = ""
+    dsn: str = ""
     environment: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property

@@ -1,4 +1,4 @@
-"""A saver on SQLite that kills its process between the write of a task and the checkpoint that follows."""
+"""Savers on SQLite and Postgres that kill their process between the write of a task and the checkpoint that follows."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from labkit.stacks.probes.langgraph_lives import Life
-
 
 RESULTS = ("charge", "checks", "__return__")
 """The channels that results are written to; the last one is the functional API's."""
 
 
-class WatchedSaver(SqliteSaver):
-    """A saver that dies at the entry of `put`, for the checkpoint that follows the first node."""
+class Watched(BaseCheckpointSaver[Any]):
+    """Stands before a saver, which dies at the entry of `put`, for the checkpoint that follows the first node."""
 
     life: Life
     orderly: bool
     """Wait in `put` until `put_writes` has committed: then that interleaving of the two threads is certain."""
 
-    def watch(self, life: Life) -> WatchedSaver:
+    def watch(self, life: Life) -> Self:
         """Take the orders of `life`."""
         self.life, self.orderly, self.written = life, life.kill == "put after the writes", threading.Event()
         return self
@@ -46,8 +47,22 @@ class WatchedSaver(SqliteSaver):
         return super().put(config, checkpoint, metadata, new_versions)
 
 
+class WatchedSqlite(Watched, SqliteSaver):
+    """The SQLite saver, watched."""
+
+
+class WatchedPostgres(Watched, PostgresSaver):
+    """The Postgres saver, watched."""
+
+
 @contextmanager
-def saver_of(life: Life) -> Iterator[WatchedSaver]:
-    """The saver on the run's file."""
-    with closing(sqlite3.connect(life.database, check_same_thread=False)) as connection:
-        yield WatchedSaver(connection).watch(life)
+def saver_of(life: Life) -> Iterator[Watched]:
+    """The saver on the run's file, or on Postgres."""
+    if life.dsn:
+        with WatchedPostgres.from_conn_string(life.dsn) as saver:
+            assert isinstance(saver, WatchedPostgres)
+            saver.setup()
+            yield saver.watch(life)
+    else:
+        with closing(sqlite3.connect(life.database, check_same_thread=False)) as connection:
+            yield WatchedSqlite(connection).watch(life)

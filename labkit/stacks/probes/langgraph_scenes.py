@@ -22,7 +22,6 @@ from labkit.stacks.probes.langgraph_lives import Life
 from labkit.stacks.probes.langgraph_saver import saver_of
 
 Said = dict[str, Any]
-THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
 PATIENCE = 30.0
 """Seconds that a process or a node waits for another one to arrive."""
 
@@ -96,30 +95,31 @@ def graph_of(nodes: dict[str, Any]) -> StateGraph[Any]:
 
 def play(life: Life, app: Any, answer: Any = None) -> Said:
     """Look at the run, do what `life.verb` says, and tell what was found before and after, or the error."""
+    thread: RunnableConfig = {"configurable": {"thread_id": life.folder}}
     if life.option == "as_node":
-        app.update_state(THREAD, {"charge": "paid, says the bank"}, as_node="charge")
-    found, error, result = app.get_state(THREAD), "", None
+        app.update_state(thread, {"charge": "paid, says the bank"}, as_node="charge")
+    found, error, result = app.get_state(thread), "", None
     try:
         match life.verb:
             case "start":
-                result = app.invoke({"checks": []}, THREAD, durability=life.durability)
+                result = app.invoke({"checks": []}, thread, durability=life.durability)
             case "resume":
                 given = answer if found.created_at else {"checks": []}  # nothing was saved: begin
-                result = app.invoke(given, THREAD, durability=life.durability)
+                result = app.invoke(given, thread, durability=life.durability)
             case "replay":
-                old = next(state for state in app.get_state_history(THREAD) if state.next == ("ship",))
+                old = next(state for state in app.get_state_history(thread) if state.next == ("ship",))
                 result = app.invoke(None, old.config, durability=life.durability)
     except TypeError as raised:
         error = str(raised)
     charge = (found.values or {}).get("charge")
-    left = [] if error else list(app.get_state(THREAD).next)
+    left = [] if error else list(app.get_state(thread).next)
     return {
         "next": list(found.next),
         "charge": repr(charge),
         "error": error,
         "left": left,
         "result": repr(result),
-        "points": len(list(app.get_state_history(THREAD))),
+        "points": len(list(app.get_state_history(thread))),
     }
 
 
