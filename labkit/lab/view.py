@@ -23,7 +23,7 @@ ADVICE = {
 }
 
 
-class _Shown:
+class Shown:
     """Shows `lines()`, pairs of a name and a text, as aligned text or as an HTML table."""
 
     def lines(self) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ class _Shown:
         return f"<table>{rows}</table>"
 
 
-class RunView(_Shown):
+class RunView(Shown):
     """A run as it stands. `run` is the whole record; the properties are what one looks at most."""
 
     def __init__(self, run: Run[Any], engine: str) -> None:
@@ -116,7 +116,7 @@ def _value(text: str) -> Any:
         return text
 
 
-class Killed(_Shown):
+class Killed(Shown):
     """A process that died, and what is known now: `run` is None when nothing of the run was written.
 
     `exit_status` is None when the crash was only simulated. `outside` is what the provider has of the run.

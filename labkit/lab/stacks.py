@@ -1,0 +1,234 @@
+"""Frameworks as notebooks see them: kill one for real, look at both ledgers, try its probes, read what was recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from labkit.bench.launch import DEFAULT_MODE, Ended
+from labkit.cases.desk import EFFECTS, RECEIPTS
+from labkit.cases.service_desk import DATASETS
+from labkit.claims.measured import Row, read
+from labkit.claims.survey import probes_of
+from labkit.errors import LabError
+from labkit.lab.view import Shown
+from labkit.measure.job import Answer
+from labkit.measure.servers import services_for
+from labkit.measure.sites import Sites
+from labkit.measure.trial import Cell, Result, answer_of, judge
+from labkit.provider.protocol import Entry
+from labkit.stacks.find import find_stack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURED = DATASETS / "measured.csv"
+LOOK = 9
+"""The number of the process that only looks."""
+RECORDED = "recorded: "
+SHOWN = ("stack", "policy", "situation", "window", "effect", "trials", "duplicated", "lost", "false_finish", "failed")
+
+
+class StackLab:
+    """Real trials of `stacks`, in a temporary folder that is gone after `close`.
+
+    The servers that they need are started. `missing` says which could not be had, and why: what was recorded in
+    `datasets/measured.csv` is then shown instead, and says so. Raises InvalidInput for an unknown stack.
+    """
+
+    def __init__(self, *stacks: str) -> None:
+        self._open = ExitStack()
+        self._folder = Path(self._open.enter_context(TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)))
+        had = self._open.enter_context(services_for(stacks, self._folder / "servers"))
+        self.missing, self._services = had.missing, had.addresses
+        self._sites = self._open.enter_context(Sites(self._folder / "trials", had.addresses, lanes=2))
+        self._count = 0
+
+    def close(self) -> None:
+        """Leave no process, no server and no file behind."""
+        self._open.close()
+
+    def kill(
+        self,
+        stack: str,
+        *,
+        window: str,
+        effect: str = "execute_refund",
+        policy: str = "bare",
+        situation: str = "crash",
+    ) -> StackTrial | Recorded:
+        """One trial: a process dies in a window of an effect, the next one resumes as the documentation says.
+
+        `situation` is one of `labkit.measure.trial.SITUATIONS`. Raises LabError when the process did not die there.
+        """
+        cell = Cell(stack=stack, policy=policy, window=window, effect=effect, situation=situation)
+        if set(find_stack(stack).services) & set(self.missing):
+            return recorded(cell)
+        name = self._next(stack)
+        with self._sites.at(stack, DEFAULT_MODE) as site, site.world(name) as world:
+            died = site.launch(cell, world, 1, "start", tap=str(cell.tap()))
+            if not died.reached:
+                raise LabError(f"{stack} did not die at {died.tap}: {died.output[-600:]}", next="run the cell again")
+            before = len(world.entries())
+            found = answer_of(site.job(cell, world, LOOK, "restored"), site.launch(cell, world, LOOK, "restored"))
+            answers = site.go_on(cell, world)
+            entries = world.entries()
+            result = judge(answers, entries, site.root / name / "store")
+        return StackTrial(cell, died, found, answers, entries, before, result)
+
+    def probe(self, framework: str, *names: str) -> pd.DataFrame:
+        """Try these probes of a framework: a row each, with its outcome and what was seen."""
+        import pandas as pd
+
+        rows = [(name, *self._tried(framework, name)) for name in names]
+        return pd.DataFrame(rows, columns=["it would be good if", "outcome", "seen"]).set_index("it would be good if")
+
+    def _tried(self, framework: str, name: str) -> tuple[str, str]:
+        finding = apart(probes_of(framework)[name], self._folder / self._next(framework), self._services)
+        if finding.outcome != "not run":
+            return finding.outcome, finding.seen
+        row = _row(stack=framework, kind="probe", name=name)
+        return row.outcome, RECORDED + row.seen
+
+    def _next(self, name: str) -> str:
+        self._count += 1
+        return f"{name}-{self._count}".replace(":", "-")
+
+
+class StackTrial(Shown):
+    """What one trial showed: the process that `died`, what the next one `found`, what each said, the provider's ledger.
+
+    `result` is the judgement that a campaign would count.
+    """
+
+    recorded = False
+
+    def __init__(
+        self,
+        cell: Cell,
+        died: Ended,
+        found: Answer,
+        answers: Sequence[Answer],
+        entries: Sequence[Entry],
+        before: int,
+        result: Result,
+    ) -> None:
+        self.cell, self.died, self.found, self.answers, self.result = cell, died, found, answers, result
+        self._entries, self._before = entries, before
+
+    @property
+    def status(self) -> str:
+        """How the run stands at the end, as the framework says."""
+        return self.result.status
+
+    @property
+    def duplicated(self) -> list[str]:
+        """The effects that were executed more than once."""
+        return self.result.duplicated
+
+    @property
+    def lost(self) -> list[str]:
+        """The effects that are missing, although the run is over."""
+        return self.result.lost
+
+    @property
+    def executed(self) -> dict[str, int]:
+        """How often the provider executed each effect."""
+        done = Counter(entry.subject.split(".")[1] for entry in self._entries if entry.kind == "effect")
+        return {effect: done[effect] for effect in EFFECTS}
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """The effects in the provider's ledger, and whether they came before the kill or after it."""
+        import pandas as pd
+
+        rows = [
+            ("before" if number < self._before else "after", entry.subject.split(".")[1], entry.key, entry.receipt_id)
+            for number, entry in enumerate(self._entries)
+            if entry.kind == "effect"
+        ]
+        return pd.DataFrame(rows, columns=["the kill", "effect", "key", "receipt_id"])
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is shown, in order."""
+        found = [name for name in ("case", "verdict", "draft", "approved", *RECEIPTS) if name in self.found.facts]
+        back = f"{', '.join(found) or 'no facts'}; next: {self.found.next_step or 'unknown'}"
+        return [
+            ("stack", _told(self.cell)),
+            (
+                "killed",
+                f"process {self.died.pid} in {self.cell.window} of {self.cell.effect}, status {self.died.status}",
+            ),
+            ("came back", self.found.detail if self.found.status == "unsupported" else back),
+            *(("it says", f"{answer.status} {answer.detail}".strip()[:300]) for answer in self.answers),
+            ("the provider says", ", ".join(f"{effect} {count}x" for effect, count in self.executed.items())),
+            *([("our ledger says", f"open: {', '.join(self.result.open)}")] if self.result.open else []),
+        ]
+
+
+class Recorded(Shown):
+    """The row of `datasets/measured.csv` that stands in for a trial, where a server is missing."""
+
+    recorded = True
+
+    def __init__(self, cell: Cell, row: Row) -> None:
+        self.cell, self.row = cell, row
+        self.status = "failed" if row.failed else "stuck" if row.stuck else "completed"
+        self.duplicated = [row.effect] if row.duplicated else []
+        self.lost = [row.effect] if row.lost else []
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is shown, in order."""
+        counts = ("duplicated", "lost", "failed", "open")
+        seen = ", ".join(f"{name} in {getattr(self.row, name)}" for name in counts)
+        return [
+            ("recorded, not run here", _told(self.cell)),
+            ("killed", f"{self.row.trials} processes in {self.row.window} of {self.row.effect}"),
+            ("seen", seen),
+            ("with", self.row.versions),
+        ]
+
+
+def recorded(cell: Cell) -> Recorded:
+    """What was measured for `cell`; raise LabError when nothing was."""
+    fields = {name: getattr(cell, name) for name in ("stack", "policy", "window", "effect", "situation")}
+    return Recorded(cell, _row(kind="cell", **fields))
+
+
+def measured(*stacks: str, **fields: str) -> pd.DataFrame:
+    """The recorded cells of some stacks, all by default, that have these values: a row each."""
+    import pandas as pd
+
+    rows = [row for row in _rows(kind="cell", **fields) if not stacks or row.stack in stacks]
+    return pd.DataFrame([[getattr(row, name) for name in SHOWN] for row in rows], columns=list(SHOWN))
+
+
+def apart(call: Callable[..., Any], *args: Any) -> Any:
+    """Call in a thread of its own: what starts an event loop cannot be called from a notebook, which runs in one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call, *args).result()
+
+
+def _rows(**fields: str) -> list[Row]:
+    rows = read(MEASURED) if MEASURED.exists() else []
+    return [row for row in rows if all(getattr(row, name) == value for name, value in fields.items())]
+
+
+def _row(**fields: str) -> Row:
+    found = _rows(**fields)
+    if not found:
+        raise LabError(
+            f"nothing is recorded of {', '.join(fields.values())}",
+            safe="nothing was run",
+            next=f"labkit doctor names the servers; labkit survey --out {MEASURED.name} records",
+        )
+    return found[0]
+
+
+def _told(cell: Cell) -> str:
+    return f"{cell.stack}, policy {cell.policy}" + (f", {cell.situation}" if cell.situation != "crash" else "")
