@@ -18,11 +18,11 @@ LONG = 5 * PATIENCE  # milliseconds for all cells of a chapter, real kills among
 
 
 def run_all_cells(page: Page) -> None:
-    """Run the notebook from the menu, and wait until its kernel has done all of it."""
+    """Run the notebook from the menu, and wait until its last cell has its number; a kernel is idle between cells."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    expect(page.get_by_text("Python 3 (ipykernel) | Busy")).to_be_visible()
-    expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=LONG)
+    last = page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").last
+    expect(last).to_have_text(re.compile(r"\[\d+\]:"), timeout=LONG)
 
 
 def saved(page: Page, path: Path) -> nbformat.NotebookNode:
