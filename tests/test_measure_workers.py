@@ -14,8 +14,7 @@ from campaigning import BENCH, CELLS, STEPS, Command, commands, until
 from labkit.measure import servers
 from labkit.measure.worker import lock_of
 
-HOLDER = """SELECT pg_terminate_backend(pid) FROM pg_locks
-WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = %s"""
+HOLDER = "FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = %s"
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ class Database:
         return {row[0] for row in self.ask(asked, status) if not worker or f"-{worker.pid}-" in row[1]}
 
     def name_of(self, worker: Command) -> str:
-        """The executor name of a worker that has taken a cell."""
+        """The executor name of a worker that holds a cell."""
         names = self.ask("SELECT DISTINCT executor_id FROM dbos.workflow_status")
         return next(name for (name,) in names if f"-{worker.pid}-" in name)
 
@@ -102,12 +101,12 @@ def test_a_paused_worker_keeps_its_cells_and_one_that_is_robbed_counts_for_nothi
         until(lambda: not database.cells("ENQUEUED") and not database.cells("PENDING", coordinator))
         held = database.cells("PENDING")
         assert held and held == database.cells("PENDING", paused), "it may go on at any time"
-        (ended,) = database.ask(HOLDER, lock_of(database.name_of(paused)))
-        assert ended == (True,), "its connection, and with it its lock"
+        lock = lock_of(database.name_of(paused))
+        assert database.ask(f"SELECT pg_terminate_backend(pid) {HOLDER}", lock) == [(True,)], "its lock is free now"
         found = report_of(coordinator)
         assert held <= database.cells("SUCCESS", coordinator) and database.trials() - earlier == CELLS
         paused.process.send_signal(signal.SIGCONT)
-        until(lambda: database.ask(HOLDER.replace("pg_terminate_backend(pid)", "1"), lock_of(database.name_of(paused))))
+        until(lambda: database.ask(f"SELECT pid {HOLDER}", lock))
         code, _, complained = paused.end(signal.SIGINT)
     assert code == 130 and "Traceback" not in complained, "it lives, and holds its lock again"
     assert found["before"] == 0 and held <= database.cells("SUCCESS", coordinator)

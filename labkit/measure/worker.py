@@ -77,6 +77,7 @@ class Watchman:
     def _watch(self) -> None:
         while not self._stop.wait(ROUND):
             try:
+                self._connection.execute("SELECT 1")  # does our lock still live?
                 for name in {each.executor_id for each in _unfinished()} - {self._name, None}:
                     self._take_over(str(name))
             except (psycopg.Error, SQLAlchemyError):  # the database was away, and with it our lock
