@@ -13,6 +13,7 @@ from labkit.cli.output import begun_with, emit, progress, said_with, telling
 
 if TYPE_CHECKING:
     from labkit.bench import BenchReport
+    from labkit.model import Workflow
 
 REPEAT_HELP = "Kill at each tap this often: once by default, 40 times with --stack."
 KEEP_HELP = "Keep every trial's files and traces in this folder; a campaign that was interrupted goes on there."
@@ -33,7 +34,7 @@ def bench(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the JSON report here, too.")] = None,
     keep: Annotated[Path | None, typer.Option(metavar="FOLDER", help=KEEP_HELP)] = None,
     plain: Annotated[bool, typer.Option("--plain", help="A new Python for each process instead of a fork.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the order in which the cells of --stack are measured.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Of the order in which the cells of --stack are measured.")] = None,
     dsn: comparing.Dsn = "",
     as_json: options.Json = False,
 ) -> None:
@@ -44,26 +45,37 @@ def bench(
     """
     if stack:
         ours = {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
-        options.none_of("--stack", ours)
-        comparing.bench_stacks(stack, policy, repeat, seed, dsn, keep, plain, out, as_json)
+        options.none_of("--stack", {**ours, "--provider": provider != "as-declared"})
+        comparing.bench_stacks(stack, policy, repeat, seed or 1, dsn, keep, plain, out, as_json)
+    options.none_of("a bench without --stack", {"--seed": seed, "--dsn": dsn})
+    flow = options.workflow_of(options.name_of(workflow, named))
+    given = options.inputs_of(flow, case, inputs)
+    chosen = {
+        "engines": options.engines(engine),
+        "policies": options.policies(policy),
+        "provider": options.providers([provider])[0],
+    }
+    _bench_engines(flow, given, {**chosen, "repeat": repeat or 1}, keep, plain, out, as_json)
+
+
+def _bench_engines(
+    flow: Workflow[Any],
+    given: dict[str, Any],
+    chosen: dict[str, Any],
+    keep: Path | None,
+    plain: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the campaign over our own engines, and conclude."""
     from labkit.bench import run as campaign
     from labkit.bench.launch import DEFAULT_MODE
 
-    flow = options.workflow_of(options.name_of(workflow, named))
-    given = options.inputs_of(flow, case, inputs)
     options.writable(out, options.is_json_with("trials", "cells"))
+    mode = "plain" if plain else DEFAULT_MODE
     with progress(f"{flow.name}: real kills") as tell:
         report = campaign(
-            engines=options.engines(engine),
-            policies=options.policies(policy),
-            provider=options.providers([provider])[0],
-            repeat=repeat or 1,
-            workflow=flow,
-            inputs=given,
-            mode="plain" if plain else DEFAULT_MODE,
-            out=keep,
-            keep=keep is not None,
-            progress=tell,
+            **chosen, workflow=flow, inputs=given, mode=mode, out=keep, keep=keep is not None, progress=tell
         )
     _conclude(report, given, out, as_json)
 
