@@ -18,11 +18,12 @@ LONG = 5 * PATIENCE  # milliseconds for all cells of a chapter, real kills among
 
 
 def run_all_cells(page: Page) -> None:
-    """Run the notebook from the menu, and wait until its last cell has its number; a kernel is idle between cells."""
+    """Run the notebook from the menu, and wait until every cell has its number; a kernel is idle between cells."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    last = page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").last
-    expect(last).to_have_text(re.compile(r"\[\d+\]:"), timeout=LONG)
+    cells = sum(cell.cell_type == "code" for cell in nbformat.read(CHAPTER, as_version=4).cells)
+    done = page.locator(".jp-Notebook .jp-InputPrompt").filter(has_text=re.compile(r"\[\d+\]:"))
+    expect(done).to_have_count(cells, timeout=LONG)
 
 
 def saved(page: Page, path: Path) -> nbformat.NotebookNode:
