@@ -10,6 +10,7 @@ from urllib.parse import unquote, urldefrag
 
 import nbformat
 import pytest
+from notebook_server import PATIENCE
 from playwright.sync_api import Browser, Page, expect
 
 from tools import notebooks, pictures
@@ -68,7 +69,7 @@ def asked(page: Page) -> list[str]:
 def test_the_book_is_read_searched_and_crashed_from_the_disk_alone(book: Path, page: Page, asked: list[str]):
     page.goto((book / "index.html").as_uri())
     widget = page.frame_locator(".standing iframe").locator(".ct")
-    expect(widget.locator(".ct-event").first).to_be_visible()
+    expect(widget.locator(".ct-event").first).to_be_visible(timeout=PATIENCE)
     low = page.locator(".standing iframe").bounding_box()
     widget.get_by_role("button", name="Crash here").click()
     expect(widget.locator(".ct-ring")).to_have_count(1)
@@ -93,9 +94,9 @@ def test_a_widget_is_as_dark_as_the_book(book: Path, page: Page):
     page.emulate_media(color_scheme="light")
     page.goto((book / "index.html").as_uri())
     root = page.frame_locator(".standing iframe").locator("html")
-    expect(root).to_have_css("color-scheme", "light")
+    expect(root).to_have_css("color-scheme", "light", timeout=PATIENCE)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    expect(root).to_have_css("color-scheme", "dark")
+    expect(root).to_have_css("color-scheme", "dark", timeout=PATIENCE)
 
 
 def test_each_link_of_the_book_leads_somewhere(book: Path):

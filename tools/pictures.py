@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "notebooks/images"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTH, HEIGHT = 1300, 900  # pixels
+PATIENCE = 60_000  # milliseconds that a busy machine may take to draw
 TIMELINE, CHAPTER = "timeline-{}.png", "book-{}.png"
 COLOURS = 256  # enough for drawings and letters, and a third of the bytes
 
@@ -66,7 +67,7 @@ def page_at(browser: Browser, path: Path, scheme: Literal["light", "dark"]) -> P
 
 def of_timeline(page: Page) -> bytes:
     """Return the picture, as PNG, of the upper part of the timeline: the knobs and the three engines."""
-    expect(page.locator(".ct-ring")).to_have_count(3)
+    expect(page.locator(".ct-ring")).to_have_count(3, timeout=PATIENCE)
     stage = page.locator(".ct-stage").bounding_box()
     assert stage, "the timeline is drawn"
     page.locator("h1").evaluate("heading => heading.remove()")
@@ -77,7 +78,7 @@ def of_timeline(page: Page) -> bytes:
 def of_chapter(page: Page) -> bytes:
     """Return the picture, as PNG, of the place in the chapter where the crash can be dragged."""
     page.locator(".standing").first.scroll_into_view_if_needed()
-    expect(page.frame_locator(".standing iframe").first.locator(".ct-event").first).to_be_visible()
+    expect(page.frame_locator(".standing iframe").first.locator(".ct-event").first).to_be_visible(timeout=PATIENCE)
     page.evaluate("scrollTo(0, document.querySelector('.standing').getBoundingClientRect().top + scrollY - 330)")
     return page.screenshot()
 
