@@ -29,7 +29,6 @@ with workflow.unsafe.imports_passed_through():
 
 TASK = timedelta(seconds=2)  # so long the server waits for an activity or a decision before it asks another worker
 RETRY = RetryPolicy(initial_interval=timedelta(milliseconds=100))
-STUCK = ("Nondeterminism", "failed state")
 
 
 class _Steps:
@@ -98,8 +97,10 @@ class Run:
     """A run on the server at `place`, for one process. Its worker caches none, or the server waits for a dead one."""
 
     def __init__(self, client: Client, place: Place) -> None:
-        # a server serves many folders; a run's id and its task queue are told apart by its own
-        self._client, self._id = client, f"{place.folder}/{place.run_id}"
+        named = place.folder / f"{place.run_id}.id"  # a server outlives folders, and a path may come again
+        with suppress(FileExistsError), named.open("x") as file:
+            file.write(str(uuid4()))
+        self._client, self._id = client, named.read_text()
         code = {"": _Refund, "renamed": _Renamed, "inserted": _Inserted}[place.change]
         self._worker: dict[str, Any] = {"task_queue": self._id, "workflows": [code], "max_cached_workflows": 0}
         self.handle = client.get_workflow_handle(self._id)
@@ -150,7 +151,7 @@ class Run:
         try:
             state = await self.handle.query("state", rpc_timeout=TASK)
         except (WorkflowQueryFailedError, RPCError) as error:  # no decision yet, or code that does not fit the history
-            stuck = any(sign in str(error) for sign in STUCK)
+            stuck = any(sign in str(error) for sign in ("Nondeterminism", "failed state"))
             return Standing("failed", {}, f"still running, and stuck: {error}") if stuck else None
         return Standing("waiting", state["facts"], desk.question(state["facts"])) if state["asks"] else None
 
@@ -167,9 +168,7 @@ class Temporal(Stack):
         """Start the workflow and be its worker."""
         return _at(place, lambda run: run.work(desk, run.begin(self._local)))
 
-    def resume(self, desk: Desk, place: Place) -> Standing:
-        """Be a worker: the server hands out what the dead one left. Only a run that it does not know is started."""
-        return self.start(desk, place)
+    resume = start  # be a worker: the server hands out what the dead one left; a run that it does not know is started
 
     def approve(self, desk: Desk, place: Place) -> Standing:
         """Send the manager's signal, and be a worker."""

@@ -1,12 +1,8 @@
-"""The LangGraph plugin of Temporal: each node of a graph is an activity. Tried only where it is installed.
-
-`python -m labkit.stacks.probes.temporal_langgraph ADDRESS QUEUE OUTSIDE KILL` is a worker until somebody ends it.
-"""
+"""The LangGraph plugin of Temporal: each node of a graph is an activity. Tried only where it is installed."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -29,6 +25,7 @@ if THERE:
         plugin: Any = import_module("temporalio.langgraph")
 
 promise = Promises()
+worlds: list[World] = []  # the one of this process; the plugin takes only nodes that can be imported by name
 
 
 class Receipts(TypedDict, total=False):
@@ -77,16 +74,19 @@ def missing(folder: Path, services: dict[str, str]) -> Finding:
 LANGGRAPH: dict[str, Callable[..., Finding]] = dict(promise) if THERE else dict.fromkeys(promise, missing)
 
 
+async def pay(state: Receipts) -> Receipts:
+    """The first node."""
+    return {"paid": worlds[0].pay(1)}
+
+
+async def ship(state: Receipts) -> Receipts:
+    """The second node."""
+    return {"shipped": worlds[0].ship(1)}
+
+
 async def work(address: str, queue: str, outside: str, kill: str) -> None:
     """Be a worker until this process ends."""
-    world = World(Path(outside), kill)
-
-    async def pay(state: Receipts) -> Receipts:
-        return {"paid": world.pay(1)}
-
-    async def ship(state: Receipts) -> Receipts:
-        return {"shipped": world.ship(1)}
-
+    worlds.append(World(Path(outside), kill))
     order = StateGraph(Receipts)
     for name, node in (("pay", pay), ("ship", ship)):
         order.add_node(name, node, metadata={"execute_in": "activity", **OPTIONS})
@@ -102,7 +102,3 @@ async def work(address: str, queue: str, outside: str, kill: str) -> None:
         max_cached_workflows=0,
     ):
         await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(work(*sys.argv[1:]))

@@ -1,7 +1,4 @@
-"""The processes of the Temporal probes: workers that die, and a server that may be killed.
-
-`python -m labkit.stacks.probes.temporal_lives ADDRESS QUEUE OUTSIDE KILL` is a worker until somebody ends it.
-"""
+"""The processes of the Temporal probes: workers that die, and a server that may be killed."""
 
 from __future__ import annotations
 
@@ -20,6 +17,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.worker import Worker
 
+from labkit.bench.launch import KILLED
 from labkit.errors import LabError
 from labkit.stacks.conformance import Finding
 from labkit.stacks.probes.temporal_scenes import WORKFLOWS, World
@@ -34,14 +32,14 @@ Probe = Callable[["Stage"], Coroutine[Any, Any, Finding]]
 class Stage:
     """A server, a task queue and a file for what was executed, all for one probe in its new `folder`.
 
-    `module` is the program of its workers, which takes the arguments that this module takes.
+    `module` is where its workers find their `work(address, queue, outside, kill)`.
     """
 
     module = __name__
 
     def __init__(self, client: Client, folder: Path) -> None:
         self.client, self.folder, self.queue = client, folder, str(folder)
-        self._outside = folder / "effects.txt"
+        self._outside, self._log = folder / "effects.txt", folder / "worker.log"
 
     @property
     def executed(self) -> Counter[str]:
@@ -57,8 +55,9 @@ class Stage:
     async def worker(self, kill: str = "") -> AsyncIterator[subprocess.Popen[bytes]]:
         """A worker process, which is killed at the end if it has not died before."""
         address = self.client.service_client.config.target_host
-        command = [sys.executable, "-m", self.module, address, self.queue, str(self._outside), kill]
-        with (self.folder / "worker.log").open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as lives:
+        program = f"import asyncio, sys; from {self.module} import work; asyncio.run(work(*sys.argv[1:]))"
+        command = [sys.executable, "-c", program, address, self.queue, str(self._outside), kill]
+        with self._log.open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as lives:
             try:
                 yield lives
             finally:
@@ -67,12 +66,16 @@ class Stage:
     async def die(self, kill: str) -> None:
         """Let a worker live until it kills itself at the place `kill`."""
         async with self.worker(kill) as worker:
-            await asyncio.to_thread(worker.wait, PATIENCE)
+            if await asyncio.to_thread(worker.wait, PATIENCE) != KILLED:
+                raise LabError(f"a worker ended before {kill}: {self._log.read_text('utf-8')[-1000:]}")
 
     async def finish(self, run: Handle) -> str:
         """Let a worker live until the run is closed; return its status."""
-        async with self.worker():
-            return await status_of(run)
+        async with self.worker() as worker:
+            status = await status_of(run)
+            if worker.poll() is not None:
+                raise LabError(f"a worker ended by itself: {self._log.read_text('utf-8')[-1000:]}")
+        return status
 
 
 async def status_of(run: Handle) -> str:
@@ -161,7 +164,3 @@ async def work(address: str, queue: str, outside: str, kill: str) -> None:
         max_cached_workflows=0,
     ):
         await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(work(*sys.argv[1:]))

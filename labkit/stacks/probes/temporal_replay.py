@@ -83,12 +83,13 @@ async def fetch(address: str, run_id: str) -> WorkflowHistory:
     return await (await Client.connect(address)).get_workflow_handle(run_id).fetch_history()
 
 
-def record_refund(address: str, out: Path) -> None:
+def record_refund(address: str, folder: Path, out: Path) -> None:
     """Record the refund of case 17, the manager approving."""
-    place = Place(folder=Path("refund"), run_id="run-1", services={"temporal": address})
+    (folder / "run-1.id").write_text("refund")
+    place = Place(folder=folder, run_id="run-1", services={"temporal": address})
     desk = Desk("run-1", 17, lambda subject, name: ActivityCall(1), lambda step, order: f"{order.target}-1")
     drive(temporal.STACKS[0], desk, place, "start")
-    write(out / "refund.json", asyncio.run(fetch(address, f"{place.folder}/{place.run_id}")))
+    write(out / "refund.json", asyncio.run(fetch(address, "refund")))
 
 
 def write(path: Path, recorded: WorkflowHistory) -> None:
@@ -101,7 +102,7 @@ def record(out: Path) -> None:
     """Record every history into the folder `out`."""
     with TemporaryDirectory() as name, own_server(Path(name)) as (address, _):
         asyncio.run(record_orders(address, Path(name), out))
-        record_refund(address, out)
+        record_refund(address, Path(name), out)
 
 
 if __name__ == "__main__":
