@@ -23,10 +23,9 @@ OPEN = ("PENDING", "ENQUEUED", "DELAYED")
 class Dbos(Stack):
     """The refund as a DBOS workflow."""
 
-    packages = ("dbos", "sqlalchemy")
-
     def __init__(self, name: str, *services: str) -> None:
         self.name, self.services = name, services
+        self.packages = ("dbos", "sqlalchemy", *(["psycopg"] if services else []))
         self._desk: Desk | None = None
         self._refund: Any = None
 
