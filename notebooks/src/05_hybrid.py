@@ -243,7 +243,8 @@ show(figure, "Left, event-sourced stays flat and the others rise. Right, it is t
 def fit(name, x, y):
     """Return (slope, start) of the straight line through what was measured of one engine."""
     mine = found[found.engine == name]
-    return np.polyfit(mine[x], mine[y], 1)
+    slope, start = np.polyfit(mine[x], mine[y], 1)
+    return max(slope, 0), start  # nothing falls with size or steps: less than flat is noise
 
 
 slopes = pd.DataFrame(

@@ -91,7 +91,7 @@ def _positive(number: Any) -> bool:
 
 def _line(rows: list[dict[str, float]], x: str, y: str) -> Line:
     slope, start = np.polyfit([row[x] for row in rows], [row[y] for row in rows], 1)
-    return Line(float(start), float(slope))
+    return Line(float(start), max(float(slope), 0.0))  # nothing falls with size or steps: less than flat is noise
 
 
 def crossings(
