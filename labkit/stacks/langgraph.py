@@ -1,13 +1,12 @@
 """LangGraph: the graph API on SQLite or Postgres in each durability mode, and the functional API.
 
-Written as LangGraph's documentation on persistence, interrupts, time travel and the functional API writes it. A graph
-has a node for each step and a checkpoint after each; an entrypoint has a task for each, and finds one that has run
-again by its name and by its position among the calls.
+Written as its documentation writes it. A graph has a node for each step and a checkpoint after each; an entrypoint has
+a task for each, and finds one that has run again by its name and by its position among the calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal, TypedDict
@@ -19,12 +18,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
+from psycopg.errors import DeadlockDetected, DuplicateObject, DuplicateTable, UniqueViolation
 
 from labkit.stacks.base import Desk, Facts, Place, Restored, Stack, Standing
-
-Durability = Literal["sync", "async", "exit"]
-Call = Callable[[str, Facts], Any]
-"""Begins the task of a step with the facts so far, and returns its future."""
 
 
 class Refund(TypedDict, total=False):
@@ -47,7 +43,7 @@ class Graph(Stack):
 
     packages: tuple[str, ...] = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
 
-    def __init__(self, name: str, durability: Durability) -> None:
+    def __init__(self, name: str, durability: Literal["sync", "async", "exit"]) -> None:
         self.name, self.durability = name, durability
 
     def start(self, desk: Desk, place: Place) -> Standing:
@@ -76,7 +72,8 @@ class Graph(Stack):
         """The checkpoints: the id of each, and the node that comes next."""
         with self.app(desk, place) as app:
             states = list(app.get_state_history(config(place)))
-        return [f"{checkpoint_of(state)} {' '.join(state.next) or 'end'}" for state in reversed(states)]
+        ids = [state.config["configurable"]["checkpoint_id"] for state in states]
+        return [f"{one} {' '.join(state.next) or 'end'}" for one, state in zip(ids[::-1], states[::-1], strict=True)]
 
     def fork(self, desk: Desk, place: Place, point: str) -> Standing:
         """Branch off an old checkpoint with `update_state` and go on from there; the branch is the thread's latest."""
@@ -115,7 +112,7 @@ class PostgresGraph(Graph):
     def saver(self, place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
         """The checkpointer; `setup` makes or migrates its tables."""
         with PostgresSaver.from_conn_string(place.services["postgres"]) as saver:
-            saver.setup()
+            set_up(saver)
             yield saver
 
 
@@ -139,8 +136,8 @@ class Functional(Graph):
             call = self.calls(desk)
             yield refund
 
-    def calls(self, desk: Desk) -> Call:
-        """How the entrypoint calls a step: each is a task with the step's name."""
+    def calls(self, desk: Desk) -> Any:
+        """A function of a step and the facts that returns a future: each step is a task with its name."""
         tasks: dict[str, Any] = {step: task(name=step)(partial(desk.do, step)) for step in desk.plan}
         return lambda step, facts: tasks[step](facts)
 
@@ -152,8 +149,8 @@ class Functional(Graph):
 class SharedTask(Functional):
     """The same with one task that every step goes through, as a helper like `call_tool(name, ...)` would be."""
 
-    def calls(self, desk: Desk) -> Call:
-        """How the entrypoint calls a step: all through the same task."""
+    def calls(self, desk: Desk) -> Any:
+        """The task."""
         call_tool: Any = task(name="call_tool")
         return call_tool(desk.do)
 
@@ -181,13 +178,13 @@ def graph_of(desk: Desk) -> StateGraph[Any]:
 def node_of(desk: Desk, step: str) -> Any:
     """The function of one node; the approval's asks the manager first."""
 
-    def manager_approval(state: Refund) -> Facts:
-        return desk.do(step, {**state, "approved": interrupt(desk.question(dict(state)))})
-
     def node(state: Refund) -> Facts:
-        return desk.do(step, dict(state))
+        facts: Facts = dict(state)
+        if step == "manager_approval":
+            facts["approved"] = interrupt(desk.question(facts))
+        return desk.do(step, facts)
 
-    return manager_approval if step == "manager_approval" else node
+    return node
 
 
 def config(place: Place, **more: str) -> RunnableConfig:
@@ -195,6 +192,9 @@ def config(place: Place, **more: str) -> RunnableConfig:
     return {"configurable": {"thread_id": str(place.folder / place.run_id), **more}}
 
 
-def checkpoint_of(state: Any) -> str:
-    """The id of a state's checkpoint."""
-    return str(state.config["configurable"]["checkpoint_id"])
+def set_up(saver: PostgresSaver) -> None:
+    """Make the tables; again when another process was at it too, for then one of them fails."""
+    try:
+        saver.setup()
+    except (UniqueViolation, DuplicateObject, DuplicateTable, DeadlockDetected):
+        set_up(saver)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Barrier
 from typing import Annotated, Any, TypedDict
+from uuid import uuid4
 
+import psycopg
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
 
 from labkit.bench.launch import Plain
 from labkit.stacks.conformance import Finding
@@ -121,6 +127,31 @@ def pruned_postgres(folder: Path, services: Services) -> Finding:
             saver.delete_thread(str(folder))
 
 
+def set_up_together(folder: Path, services: Services) -> Finding:
+    """Three connections find a database without tables and call `setup` at once, as workers do; do all succeed?"""
+    if "postgres" not in services:
+        return Finding("not run", "no postgres server")
+    schema, together = f"probe_{uuid4().hex}", Barrier(3)
+    address = make_conninfo(services["postgres"], options=f"-c search_path={schema}")
+
+    def set_up(number: int) -> str:
+        with PostgresSaver.from_conn_string(address) as saver:
+            together.wait()
+            try:
+                saver.setup()
+            except psycopg.Error as error:
+                return type(error).__name__
+        return "done"
+
+    with psycopg.connect(services["postgres"], autocommit=True) as connection, ThreadPoolExecutor(3) as pool:
+        connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(schema)))
+        try:
+            ends = sorted(pool.map(set_up, range(3)))
+        finally:
+            connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema)))
+    return judged(ends == ["done"] * 3, ", ".join(ends))
+
+
 def pruned(saver: BaseCheckpointSaver[Any], name: str) -> Finding:
     """Prune a thread, and go on with it."""
     run(saver, name, 5)
@@ -171,5 +202,6 @@ STATE: dict[str, Callable[..., Finding]] = {
     "SQLite: a thread can be deleted": deleted,
     "SQLite: old checkpoints can be pruned": pruned_sqlite,
     "Postgres: old checkpoints can be pruned": pruned_postgres,
+    "Postgres: several processes can set up the tables at once": set_up_together,
 }
 """Every probe of this file, by what it would be good to rely on."""
