@@ -47,7 +47,11 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         yield f"{address}/lab/tree/{{}}?token={token}"
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:  # it waits for a kernel that is just coming up
+            server.kill()
+            server.wait()
 
 
 def answers(address: str) -> bool:

@@ -13,7 +13,8 @@ from labkit.timeline.svg import description
 
 HERE = Path(__file__).parent
 PARTS = ("layout.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
-ESM = "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
+KEYS = (HERE / "keys.js").read_text("utf-8")
+ESM = KEYS + "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
 CSS = (HERE / "timeline.css").read_text("utf-8")
 SHELL = (HERE / "page.html").read_text("utf-8")
 GAP = 16  # pixels between two runs

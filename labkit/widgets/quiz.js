@@ -71,8 +71,6 @@ function ask(model, question, number) {
   const buttons = make("div", { class: "qz-buttons" }, make("button", { type: "submit" }, "Check"), reveal);
   const legend = make("legend", {}, make("b", {}, `${number}. `), ...words(question.text));
   const form = make("form", { novalidate: true }, make("fieldset", {}, legend, ...inputs(question), buttons, said));
-  // JupyterLab's own keys leave alone what bears this mark; it looks at the element in focus first.
-  for (const each of form.querySelectorAll("input, button")) each.setAttribute("data-lm-suppress-shortcuts", "true");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = chosen(form);
@@ -112,9 +110,10 @@ function render({ model, el }) {
   el.setAttribute("role", "group");
   el.setAttribute("aria-label", "check yourself");
   el.append(...asked.map((each) => each.form), score);
+  const giveBackKeys = keepKeys(el);
   model.on("change:given", show);
   show();
-  return () => model.off("change:given", show);
+  return () => (giveBackKeys(), model.off("change:given", show));
 }
 
 export default { render };

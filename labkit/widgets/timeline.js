@@ -134,7 +134,7 @@ function render({ model, el }) {
   board.id = `ct-${Math.random().toString(36).slice(2)}`; // several may stand on one page
   el.classList.add("ct");
   el.setAttribute("role", "group");
-  el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
+  const giveBackKeys = keepKeys(el);
   el.setAttribute("aria-label", `crash timeline: ${model.get("choices").title}`);
   el.innerHTML = frame(board.id, model.get("choices").title, model.get("choices"), Object.keys(board.scene.engines));
   listen(board);
@@ -154,6 +154,7 @@ function render({ model, el }) {
   board.draw();
   return () => {
     sized.disconnect();
+    giveBackKeys();
     clearInterval(board.playing);
     for (const [name, change] of Object.entries(watched)) model.off(name, change);
   };

@@ -56,14 +56,14 @@ function choose(model, name, value) {
 function stand({ model, el }, frame, paint, traits) {
   el.classList.add("ct", "lv");
   el.setAttribute("role", "group");
-  el.setAttribute("data-lm-suppress-shortcuts", "true"); // in JupyterLab its keys are not ours
+  const giveBackKeys = keepKeys(el);
   el.setAttribute("aria-label", model.get("title"));
   const title = model.get("alone") ? "" : `<p class="ct-title"><b>${esc(model.get("title"))}</b></p>`; // a page has a heading
   el.innerHTML = title + frame;
   const changed = () => el.isConnected && paint();
   for (const name of traits) model.on(`change:${name}`, changed);
   paint();
-  return () => traits.forEach((name) => model.off(`change:${name}`, changed));
+  return () => (giveBackKeys(), traits.forEach((name) => model.off(`change:${name}`, changed)));
 }
 
 /** Knobs show their trait, and set it when they are turned. */

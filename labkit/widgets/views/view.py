@@ -12,7 +12,7 @@ import anywidget
 import traitlets as t
 
 from labkit.widgets.page import CSS as TIMELINE_CSS
-from labkit.widgets.page import script
+from labkit.widgets.page import KEYS, script
 
 HERE = Path(__file__).parent
 SYNC: dict[str, bool] = {"sync": True}
@@ -22,7 +22,7 @@ SHELL = (HERE / "view.html").read_text("utf-8")
 
 def esm(*names: str) -> str:
     """The module of a view: what all share, then its own files."""
-    return "\n".join((HERE / name).read_text("utf-8") for name in ("shared.js", *names))
+    return KEYS + "\n".join((HERE / name).read_text("utf-8") for name in ("shared.js", *names))
 
 
 class View(anywidget.AnyWidget):
