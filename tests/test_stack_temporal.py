@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ NOT_YET = {"goes on after a crash": "fail", "has a history": "fail", "starting a
 OUTCOMES = {"temporal": SAME, "temporal-local": SAME | UNTOLD | NOT_YET | {"forks": "unsupported"}}
 """How the checks come out; those that are not named pass."""
 Sites = tuple[str, list[Site]]
+NUMBERS = count(1)
 
 
 @pytest.fixture(scope="module", params=list(OUTCOMES))
@@ -44,9 +46,7 @@ def trials(sites: Sites, cells: list[Cell]) -> list[Result]:
 
     def run(number: int) -> list[Result]:
         site, mine = sites[1][number], cells[number::2]
-        return [
-            site.trial(cell, f"{cell.policy}-{cell.window}-{cell.effect}-{cell.situation[:6]}".lower()) for cell in mine
-        ]
+        return [site.trial(cell, f"trial-{next(NUMBERS)}") for cell in mine]
 
     with ThreadPoolExecutor(2) as pool:
         halves = list(pool.map(run, range(2)))
