@@ -95,7 +95,7 @@ def test_a_folder_that_belongs_to_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis" / "chapter.txt").write_text("precious")
     (tmp_path / "file").write_text("precious")
     for folder, expected in (("thesis", "chapter.txt"), ("file", "not a folder")):
-        assert expected in refused(labkit("bench", "--stack", "bare", "--keep", tmp_path / folder))
+        assert expected in refused(labkit(*BENCH, "--keep", tmp_path / folder))
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["chapter.txt", "file", "thesis"]
 
 
