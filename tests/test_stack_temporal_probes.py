@@ -15,6 +15,7 @@ from labkit.stacks.temporal import _Inserted, _Refund, _Renamed
 FAIL = {
     "an activity that was killed after its effect is not executed again",
     "a local activity that had completed is not executed again after a kill",
+    "a run that is under way goes on when it is forked",
     "an id that was used is refused, without being asked for it",
     "a result of three megabytes fails the run, and its activity is not executed again",
     "replay notices an argument that was changed",

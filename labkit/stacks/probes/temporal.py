@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from labkit.bench.trace import KILL
 from labkit.stacks.conformance import Finding
 from labkit.stacks.probes.temporal_langgraph import LANGGRAPH
-from labkit.stacks.probes.temporal_lives import Promises, Stage, happened, judged, own_server, play, status_of
+from labkit.stacks.probes.temporal_lives import (
+    PATIENCE,
+    Promises,
+    Stage,
+    happened,
+    judged,
+    own_server,
+    play,
+    status_of,
+)
 from labkit.stacks.probes.temporal_replay import REPLAY
 
 promise = Promises()
@@ -72,11 +84,32 @@ async def waits_through(stage: Stage, pid: int) -> Finding:
     async with stage.worker() as worker:
         await happened(run, "activity_task_completed")
         os.kill(pid, KILL)
-        with own_server(stage.folder, int(stage.client.service_client.config.target_host.split(":")[1])):
+        with own_server(stage.folder, stage.port):
             await run.signal("go")
             status, executed = await status_of(run), dict(stage.executed)
-            good = status == "completed" and executed == {"pay": 1, "ship": 1} and worker.poll() is None
-    return judged(good, f"{status}, executed {executed}, the same worker went on")
+        lives = worker.poll() is None
+    good = status == "completed" and executed == {"pay": 1, "ship": 1} and lives
+    return judged(good, f"{status}, executed {executed}, the worker {'lives' if lives else 'is dead'}")
+
+
+@promise("an activity that ends while the server is dead is not executed again")
+async def ends_without_server(stage: Stage) -> Finding:
+    """The worker cannot report the result, and has to try until a server is there."""
+    with own_server(stage.folder) as (address, pid):
+        return await play(lambda own: reports_late(own, pid), address, stage.folder)
+
+
+async def reports_late(stage: Stage, pid: int) -> Finding:
+    """Kill the server with this pid while an activity runs, let the activity end, and start another server."""
+    run = await stage.start("Slow", PATIENCE)
+    async with stage.worker():
+        while not stage.executed:
+            await asyncio.sleep(0.05)
+        os.kill(pid, KILL)
+        stage.let_go()
+        with own_server(stage.folder, stage.port):
+            status, executed = await status_of(run), dict(stage.executed)
+    return judged(status == "completed" and executed == {"wait": 1, "ship": 1}, f"{status}, executed {executed}")
 
 
 @promise("an id that was used is refused, without being asked for it")
@@ -86,6 +119,21 @@ async def used_id(stage: Stage) -> Finding:
         status = await stage.finish(await stage.start("Order"))
     executed = dict(stage.executed)
     return judged(executed == {"pay": 1, "ship": 1}, f"{status}, executed {executed}")
+
+
+@promise("a run that is under way goes on when it is forked")
+async def forked_under_way(stage: Stage) -> Finding:
+    """Reset is the fork of Temporal: here to the first decision of a run that waits for a signal."""
+    run = await stage.start("Waiting", 0.0)
+    async with stage.worker():
+        await happened(run, "activity_task_completed")
+    events = [event async for event in run.fetch_history_events()]
+    first = next(event for event in events if event.HasField("workflow_task_completed_event_attributes"))
+    request = ResetWorkflowExecutionRequest(namespace=stage.client.namespace, request_id="fork")
+    request.workflow_execution.workflow_id, request.workflow_task_finish_event_id = run.id, first.event_id
+    await stage.client.workflow_service.reset_workflow_execution(request)
+    status = (await stage.client.get_workflow_handle(run.id, run_id=run.first_execution_run_id).describe()).status
+    return judged(status == WorkflowExecutionStatus.RUNNING, f"the first run is {status.name if status else 'gone'}")
 
 
 @promise("an argument of three megabytes is refused before anything runs")

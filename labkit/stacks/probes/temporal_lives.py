@@ -46,6 +46,15 @@ class Stage:
         """How often each activity did something outside."""
         return Counter(self._outside.read_text("utf-8").split()) if self._outside.exists() else Counter()
 
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return int(self.client.service_client.config.target_host.rpartition(":")[2])
+
+    def let_go(self) -> None:
+        """Let the activity `wait` return."""
+        self._outside.with_suffix(".go").touch()
+
     async def start(self, workflow: str, *args: Any) -> Handle:
         """Start a workflow that is called like the folder."""
         options: dict[str, Any] = {"id": self.queue, "task_queue": self.queue, "task_timeout": TASK}
@@ -159,7 +168,7 @@ async def work(address: str, queue: str, outside: str, kill: str) -> None:
         await Client.connect(address),
         task_queue=queue,
         workflows=WORKFLOWS,
-        activities=[world.pay, world.check, world.ship, world.fetch],
+        activities=[world.pay, world.check, world.ship, world.fetch, world.wait],
         activity_executor=ThreadPoolExecutor(),
         max_cached_workflows=0,
     ):

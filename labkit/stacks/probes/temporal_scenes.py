@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,14 @@ class World:
         """Return so many characters."""
         self._act("fetch")
         return "x" * size
+
+    @activity.defn
+    def wait(self, seconds: float) -> str:
+        """Do something, and return when the file `outside` with the ending `.go` is there."""
+        receipt, until = self._act("wait"), time.monotonic() + seconds
+        while not self._outside.with_suffix(".go").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        return receipt
 
     def _act(self, name: str) -> str:
         self._die_at(f"{name} entered")
@@ -153,4 +162,15 @@ class Large:
         return str(await workflow.execute_activity("pay", PRICE, **OPTIONS))
 
 
-WORKFLOWS = (Order, LocalOrder, Waiting, Large)
+@workflow.defn
+class Slow:
+    """An activity that takes as long as somebody else wants, at most `seconds`, and then another one."""
+
+    @workflow.run
+    async def run(self, seconds: float) -> str:
+        """Return the last receipt."""
+        await workflow.execute_activity("wait", seconds, start_to_close_timeout=timedelta(seconds=seconds))
+        return str(await workflow.execute_activity("ship", 1, **OPTIONS))
+
+
+WORKFLOWS = (Order, LocalOrder, Waiting, Large, Slow)
