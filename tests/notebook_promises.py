@@ -67,4 +67,28 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("", "3 bookings, 1 cancelled", 1),
         ("", "the record ends in the middle", 1),
     ],
+    "09_langgraph": [
+        ("", f"status {KILLED}", 7),  # a real kill in each trial that is shown
+        ("renamed = ", "send_mail 0x", 1),  # silent: it says completed, and the mail is lost
+        ("silent = ", "result of charge", 2),  # silent: a call gets the result of another one
+        ("two = ", "ship 2x", 1),  # two processes resumed one thread
+        ("again = ", "execute_refund 2x", 1),  # the crash that breaks it
+        ("guarded = ", "execute_refund 1x", 1),
+    ],
+    "10_dbos": [
+        ("", f"status {KILLED}", 3),
+        ("once = ", "killed when committed: 2 line(s)", 1),  # a plain step; a transaction writes one
+        ("traps = ", "PENDING", 2),  # another version, another executor
+        ("inserted = ", "DBOSUnexpectedStepError", 1),
+        ("stored = ", "the folder was made", 2),  # a stored pickle was run
+        ("crashed = ", "receipt of charge", 2),  # the crash that breaks it: the check got the payment's receipt
+    ],
+    "11_temporal": [
+        ("", "execute_refund 2x", 1),  # in W3
+        ("show(history)", "activity_task_started", 2),
+        ("fits = ", "it fits", 3),  # unchanged, patched, and at another price
+        ("", "the replay says nothing", 1),
+        ("renamed = ", "TMPRL1100", 1),
+        ("mail = ", "send_mail 2x", 1),  # the crash that breaks it
+    ],
 }

@@ -81,15 +81,16 @@ class StackLab:
             result = judge(answers, entries, site.root / name / "store")
         return StackTrial(cell, died, found, answers, entries, before, result)
 
-    def probe(self, framework: str, *names: str) -> pd.DataFrame:
-        """Try these probes of a framework: a row each, with its outcome and what was seen."""
+    def probe(self, framework: str, *names: str, **options: Any) -> pd.DataFrame:
+        """Try these probes of a framework: a row each, with its outcome and what was seen; `options` are the probes'."""
         import pandas as pd
 
-        rows = [(name, *self._tried(framework, name)) for name in names]
+        rows = [(name, *self._tried(framework, name, options)) for name in names]
         return pd.DataFrame(rows, columns=["it would be good if", "outcome", "seen"]).set_index("it would be good if")
 
-    def _tried(self, framework: str, name: str) -> tuple[str, str]:
-        finding = apart(probes_of(framework)[name], self._folder / self._next(framework), self._services)
+    def _tried(self, framework: str, name: str, options: dict[str, Any]) -> tuple[str, str]:
+        folder = self._folder / self._next(framework)
+        finding = apart(probes_of(framework)[name], folder, self._services, **options)
         if finding.outcome != "not run":
             return finding.outcome, finding.seen
         row = _row(stack=framework, kind="probe", name=name)
@@ -208,10 +209,10 @@ def measured(*stacks: str, **fields: str) -> pd.DataFrame:
     return pd.DataFrame([[getattr(row, name) for name in SHOWN] for row in rows], columns=list(SHOWN))
 
 
-def apart(call: Callable[..., Any], *args: Any) -> Any:
+def apart(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Call in a thread of its own: what starts an event loop cannot be called from a notebook, which runs in one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(call, *args).result()
+        return pool.submit(call, *args, **options).result()
 
 
 def _rows(**fields: str) -> list[Row]:
