@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from labkit import doctor
-from tools import notebooks, reading_order, setup
+from tools import notebooks, readmes, setup
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
@@ -141,7 +141,7 @@ def test_a_table_of_files_replaces_the_one_before(tmp_path):
     (tmp_path / "labkit/model.py").write_text('"""Author: what one writes. And more."""\nx = 1\n')
     marks = "<!-- generated:reading-order -->\n{}\n<!-- /generated -->\nend\n"
     (tmp_path / "README.md").write_text(marks.format("the table before"))
-    text = reading_order.generate(tmp_path)["README.md"]
+    text = readmes.generate(tmp_path)["README.md"]
     assert "| 1 | [`model.py`](labkit/model.py) | 2 | Author: what one writes |" in text
     assert "before" not in text and text.endswith("<!-- /generated -->\nend\n")
 

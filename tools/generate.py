@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import course, environment, make_refund_cases, notebooks, picture, reading_order
+from tools import course, environment, make_refund_cases, notebooks, picture, readmes
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATORS: dict[str, Callable[[Path], dict[str, str | None]]] = {
     "refund-cases": make_refund_cases.generate,
     "environment": environment.generate,
-    "reading-order": reading_order.generate,
+    "readmes": readmes.generate,
     "notebooks": notebooks.generate,
     "course": course.generate,
     "picture": picture.generate,

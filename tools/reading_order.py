@@ -27,7 +27,7 @@ EVENING = (
     "labkit/effects/policies.py",
     "labkit/taps.py",
 )
-READMES = {"README.md": EVENING, "labkit/README.md": (*EVENING, "labkit/*/*.py", "labkit/*.py")}
+READMES = {"README.md": EVENING, "labkit/README.md": (*EVENING, "labkit/*/*.py", "labkit/*/*/*.py", "labkit/*.py")}
 
 
 def files(root: Path, order: tuple[str, ...]) -> list[Path]:
@@ -64,11 +64,6 @@ def between(text: str, name: str, body: str) -> str:
     )
 
 
-def generate(root: Path) -> dict[str, str | None]:
-    """Return each README that is there, with its table renewed."""
-    texts: dict[str, str | None] = {}
-    for name, order in READMES.items():
-        if (root / name).exists():
-            text = (root / name).read_text("utf-8")
-            texts[name] = between(text, "reading-order", table(root, (root / name).parent, order))
-    return texts
+def fill(root: Path, name: str, text: str) -> str:
+    """Return the `text` of README `name` with its table renewed."""
+    return between(text, "reading-order", table(root, (root / name).parent, READMES[name]))

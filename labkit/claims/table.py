@@ -32,8 +32,8 @@ def render(found: Sequence[Judged]) -> Table:
     from rich.table import Table
 
     table = Table(title=title(found), title_justify="left")
-    for column in ("id", "stack", "claim", "verdict", "trials", "under which condition, or why"):
-        table.add_column(column, no_wrap=column == "id")
+    for column in ("id", "stack", "claim", "verdict", "trials", "holds if, or a note"):
+        table.add_column(column, no_wrap=column in ("id", "verdict", "trials"))
     for each in found:
         trials = f"{each.trials:,}" if each.trials else "-"
         table.add_row(each.claim.id, each.claim.stack, each.claim.claim, SIGNS[each.verdict], trials, each.condition)
