@@ -23,7 +23,7 @@ from labkit.bench.errand import Errand
 T = TypeVar("T", bound=Errand)
 
 
-def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], None]) -> None:
+def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], object]) -> None:
     """Call `prepare` once, then `perform` each job of this `kind` in a fork, until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer
