@@ -74,7 +74,8 @@ def report_of(command: Command) -> Any:
 def is_paused(worker: Command, database: Database) -> bool:
     """Pause the worker, unless it may be within a transaction, for whose locks everybody would wait."""
     worker.process.send_signal(signal.SIGSTOP)
-    if database.ask("SELECT 1 FROM pg_stat_activity WHERE starts_with(state, 'idle in transaction')"):
+    within = "starts_with(state, 'idle in transaction') AND NOT starts_with(query, 'SELECT pg_try_advisory_xact_lock')"
+    if database.ask(f"SELECT 1 FROM pg_stat_activity WHERE {within}"):
         worker.process.send_signal(signal.SIGCONT)
         return False
     return True
