@@ -91,4 +91,12 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("renamed = ", "TMPRL1100", 1),
         ("mail = ", "send_mail 2x", 1),  # the crash that breaks it
     ],
+    "12_claims": [
+        ("counted = ", "<td>2</td>", 6),  # W3 and W4 of each effect, bare; none with the ledger
+        ("bounds = ", "below 8.8%", 1),  # what 0 of 40 means
+        ("told(*judged)", "not measured", 1),  # no verdict without trials
+        ("MINE = ", "holds", 1),  # the reader's own claim
+        ("promised = ", "holds", 1),  # the crash that breaks it: never twice, and
+        ("lost = ", "<td>0</td>", 9),  # lost in three windows of five
+    ],
 }

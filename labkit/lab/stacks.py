@@ -82,7 +82,7 @@ class StackLab:
         return StackTrial(cell, died, found, answers, entries, before, result)
 
     def probe(self, framework: str, *names: str, **options: Any) -> pd.DataFrame:
-        """Try these probes of a framework: a row each, with its outcome and what was seen; `options` are the probes'."""
+        """Try these probes of a framework with their `options`: a row each, its outcome and what was seen."""
         import pandas as pd
 
         rows = [(name, *self._tried(framework, name, options)) for name in names]
