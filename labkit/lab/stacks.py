@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from labkit.bench.launch import DEFAULT_MODE, Ended
-from labkit.cases.desk import EFFECTS, RECEIPTS
+from labkit.bench.launch import DEFAULT_MODE
 from labkit.cases.service_desk import DATASETS
 from labkit.claims.measured import Row, read
 from labkit.claims.survey import probes_of
 from labkit.errors import LabError
-from labkit.lab.view import Shown
-from labkit.measure.job import Answer
+from labkit.lab.stack_trial import Recorded, StackTrial
 from labkit.measure.servers import services_for
 from labkit.measure.sites import Sites
-from labkit.measure.trial import Cell, Result, answer_of, judge
-from labkit.provider.protocol import Entry
+from labkit.measure.trial import Cell, answer_of, judge
 from labkit.stacks.find import find_stack
 
 if TYPE_CHECKING:
@@ -101,100 +97,6 @@ class StackLab:
         return f"{name}-{self._count}".replace(":", "-")
 
 
-class StackTrial(Shown):
-    """What one trial showed: the process that `died`, what the next one `found`, what each said, the provider's ledger.
-
-    `result` is the judgement that a campaign would count.
-    """
-
-    recorded = False
-
-    def __init__(
-        self,
-        cell: Cell,
-        died: Ended,
-        found: Answer,
-        answers: Sequence[Answer],
-        entries: Sequence[Entry],
-        before: int,
-        result: Result,
-    ) -> None:
-        self.cell, self.died, self.found, self.answers, self.result = cell, died, found, answers, result
-        self._entries, self._before = entries, before
-
-    @property
-    def status(self) -> str:
-        """How the run stands at the end, as the framework says."""
-        return self.result.status
-
-    @property
-    def duplicated(self) -> list[str]:
-        """The effects that were executed more than once."""
-        return self.result.duplicated
-
-    @property
-    def lost(self) -> list[str]:
-        """The effects that are missing, although the run is over."""
-        return self.result.lost
-
-    @property
-    def executed(self) -> dict[str, int]:
-        """How often the provider executed each effect."""
-        done = Counter(entry.subject.split(".")[1] for entry in self._entries if entry.kind == "effect")
-        return {effect: done[effect] for effect in EFFECTS}
-
-    @property
-    def ledger(self) -> pd.DataFrame:
-        """The effects in the provider's ledger, and whether they came before the kill or after it."""
-        import pandas as pd
-
-        rows = [
-            ("before" if number < self._before else "after", entry.subject.split(".")[1], entry.key, entry.receipt_id)
-            for number, entry in enumerate(self._entries)
-            if entry.kind == "effect"
-        ]
-        return pd.DataFrame(rows, columns=["the kill", "effect", "key", "receipt_id"])
-
-    def lines(self) -> list[tuple[str, str]]:
-        """What is shown, in order."""
-        found = [name for name in ("case", "verdict", "draft", "approved", *RECEIPTS) if name in self.found.facts]
-        back = f"{', '.join(found) or 'no facts'}; next: {self.found.next_step or 'unknown'}"
-        return [
-            ("stack", _told(self.cell)),
-            (
-                "killed",
-                f"process {self.died.pid} in {self.cell.window} of {self.cell.effect}, status {self.died.status}",
-            ),
-            ("came back", self.found.detail if self.found.status == "unsupported" else back),
-            *(("it says", f"{answer.status} {answer.detail}".strip()[:300]) for answer in self.answers),
-            ("the provider says", ", ".join(f"{effect} {count}x" for effect, count in self.executed.items())),
-            *([("our ledger says", f"open: {', '.join(self.result.open)}")] if self.result.open else []),
-        ]
-
-
-class Recorded(Shown):
-    """The row of `datasets/measured.csv` that stands in for a trial, where a server is missing."""
-
-    recorded = True
-
-    def __init__(self, cell: Cell, row: Row) -> None:
-        self.cell, self.row = cell, row
-        self.status = "failed" if row.failed else "stuck" if row.stuck else "completed"
-        self.duplicated = [row.effect] if row.duplicated else []
-        self.lost = [row.effect] if row.lost else []
-
-    def lines(self) -> list[tuple[str, str]]:
-        """What is shown, in order."""
-        counts = ("duplicated", "lost", "failed", "open")
-        seen = ", ".join(f"{name} in {getattr(self.row, name)}" for name in counts)
-        return [
-            ("recorded, not run here", _told(self.cell)),
-            ("killed", f"{self.row.trials} processes in {self.row.window} of {self.row.effect}"),
-            ("seen", seen),
-            ("with", self.row.versions),
-        ]
-
-
 def recorded(cell: Cell) -> Recorded:
     """What was measured for `cell`; raise LabError when nothing was."""
     fields = {name: getattr(cell, name) for name in ("stack", "policy", "window", "effect", "situation")}
@@ -229,7 +131,3 @@ def _row(**fields: str) -> Row:
             next=f"labkit doctor names the servers; labkit survey --out {MEASURED.name} records",
         )
     return found[0]
-
-
-def _told(cell: Cell) -> str:
-    return f"{cell.stack}, policy {cell.policy}" + (f", {cell.situation}" if cell.situation != "crash" else "")

@@ -207,6 +207,19 @@ everything = told(*published)
 everything[everything.verdict != "not measured"]
 
 # %% [markdown]
+# And this is what stands behind most of them: how often the refund was executed again, for a process that died in each
+# window, with nothing added. Predict which columns are full, whatever the framework.
+
+# %%
+from labkit.lab.stacks import measured
+
+recorded = measured(policy="bare", situation="crash", effect="execute_refund")
+lost_reply = recorded[recorded.window.isin(["W3", "W4"])]
+assert len(lost_reply) and (lost_reply["duplicated"] == lost_reply["trials"]).all()
+recorded["again"] = recorded["duplicated"].astype(str) + " of " + recorded["trials"].astype(str)
+recorded.pivot(index="stack", columns="window", values="again")
+
+# %% [markdown]
 # Read the ones that only *hold if*. The condition is what the sentence left out. And here are those that nobody here
 # has measured. They are neither true nor false:
 
@@ -222,9 +235,9 @@ everything[everything.verdict == "not measured"]
 # %%
 from labkit.claims.measured import COLUMNS, read
 
-measured = read(DATASETS / "measured.csv")
+everybody = read(DATASETS / "measured.csv")
 print(*COLUMNS, sep=", ")
-print("stacks:", ", ".join(dict.fromkeys(row.stack for row in measured)))
+print("stacks:", ", ".join(dict.fromkeys(row.stack for row in everybody)))
 
 # %%
 MINE = Claim(
@@ -235,7 +248,7 @@ MINE = Claim(
     rows="stack=bare kind=cell policy=bare situation=crash effect=execute_refund window=W3|W4|W5",
     shows="duplicated=trials",
 )
-verdict = judge(MINE, measured)
+verdict = judge(MINE, everybody)
 assert verdict.verdict == "holds" and verdict.trials > 0
 told(verdict)
 
@@ -246,7 +259,7 @@ told(verdict)
 from labkit.errors import InvalidInput
 
 try:
-    judge(msgspec.structs.replace(MINE, shows="doubled=0"), measured)
+    judge(msgspec.structs.replace(MINE, shows="doubled=0"), everybody)
     raise AssertionError("this should have been refused")
 except InvalidInput as error:
     print(error)
