@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -30,15 +31,18 @@ def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
     return workflow.begin(**inputs)
 
 
+_signature = cache(signature)  # as slow as a whole step
+
+
 def check_names(workflow: Workflow[Any], inputs: dict[str, Any]) -> None:
     """Raise InvalidInput unless `inputs` have the names that the workflow begins with."""
     try:
-        signature(workflow.begin).bind(**inputs)
+        _signature(workflow.begin).bind(**inputs)
     except TypeError as error:
         raise InvalidInput(
             f"workflow {workflow.name} cannot begin with {sorted(inputs)}: {error}",
             safe="nothing was written",
-            next=f"it takes {signature(workflow.begin)}",
+            next=f"it takes {_signature(workflow.begin)}",
         ) from error
 
 
