@@ -26,9 +26,14 @@ function told(choice) {
   return make("li", {}, sign(choice.right), " ", ...words(choice.said));
 }
 
+/** A number as it was typed; a comma may stand for the point. */
+function numberOf(given) {
+  return Number(String(given[0]).replace(",", "."));
+}
+
 /** Whether a try is right, what to say of it at once, and the choices that it meant. */
 function judge(question, given) {
-  const number = question.kind === "number" ? Number(String(given[0]).replace(",", ".")) : null;
+  const number = question.kind === "number" ? numberOf(given) : null;
   const meant = question.choices.filter((each) => (number === null ? given.includes(each.name) : Number(each.name) === number));
   const missing = question.choices.filter((each) => each.right && !meant.includes(each)).length;
   const right = meant.length > 0 && !missing && meant.every((each) => each.right);
@@ -74,9 +79,17 @@ function ask(model, question, number) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = chosen(form);
-    if (!given.length) return said.replaceChildren(question.kind === "number" ? "Type a number first." : "Choose first.");
+    const typed = question.kind === "number";
+    if (!given.length) return said.replaceChildren(typed ? "Type a number first." : "Choose first.");
+    if (typed && !Number.isFinite(numberOf(given))) return said.replaceChildren("This is no number. Type one, for example 2.");
     model.set("given", { ...model.get("given"), [number]: given });
     model.save_changes();
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.type !== "text") return;
+    event.preventDefault(); // JupyterLab takes Enter for itself, so the browser would not submit
+    event.stopPropagation();
+    form.requestSubmit();
   });
   reveal.addEventListener("click", () => {
     said.replaceChildren(make("ul", {}, ...question.choices.map(told)));
