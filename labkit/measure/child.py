@@ -85,13 +85,15 @@ def called(stack: Stack, job: Job, desk: Desk, place: Place) -> Any:
     return method(desk, place, *([job.argument] if job.argument else []))
 
 
-def told(found: Standing | Restored | list[str]) -> Answer:
-    """An answer from whatever a stack's method returns."""
+def told(found: Any) -> Answer:
+    """An answer from whatever a stack's method returns: a standing, what was restored, or a list of points."""
     if isinstance(found, Standing):
         return Answer(status=found.status, facts=found.facts, detail=found.detail)
     if isinstance(found, Restored):
         return Answer(status="seen", facts=found.facts, next_step=found.next_step)
-    return Answer(status="seen", points=found)
+    if isinstance(found, list):
+        return Answer(status="seen", points=found)
+    return Answer(status="no answer", detail=f"the adapter returned a {type(found).__name__}")
 
 
 if __name__ == "__main__":

@@ -126,6 +126,7 @@ def in_words(cell: StackCell) -> str:
         "person": cell.open.count,
         "failed": 0 if cell.open.count else cell.statuses.get("failed", 0),
         "stuck": cell.statuses.get("stuck", 0),
+        "waiting": cell.statuses.get("waiting", 0),
     }
     found = [f"{word} {count}/{cell.trials}" for word, count in seen.items() if count]
     return ", ".join(found) or "once"

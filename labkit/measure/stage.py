@@ -16,7 +16,7 @@ from labkit.stacks.conformance import CHECKS, Finding, Seen
 def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
     """Every check by name, and how it came out for `stack`, one after another."""
     for number, (name, check) in enumerate(CHECKS.items(), 1):
-        with site.world(f"{stack}-conformance-{number}") as world:
+        with site.world(f"conformance-{number}") as world:
             try:
                 yield name, check(RealStage(site, stack, world))
             except LabError as error:

@@ -27,6 +27,8 @@ SITUATIONS = ("crash", "second resumer", "renamed", "inserted", "started again",
 """What happens besides the crash: nothing; two processes resume at once; the code has changed; the run is begun again
 instead of resumed; the clock of the new process has moved by `HOUR`."""
 HOUR = 3600.0
+STATUSES = ("completed", "waiting", "failed", "stuck")
+"""How a run may stand in the end. What an adapter does not offer, or calls by another word, cannot be judged."""
 TIMED_OUT = -int(getattr(signal, "SIGALRM", 0)) or 1
 """Exit status of a process whose patience had run out: that of its alarm, or of the watch that plain mode has."""
 WINDOWS = ("W1", "W2", "W3", "W4", "W5")
@@ -94,7 +96,11 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
             crashed = self.launch(cell, world, 1, "start", tap=str(cell.tap()))
             if not crashed.reached:
                 return not_reached(crashed)
-            return judge(self.go_on(cell, world), world.entries(), self.root / name / "store")
+            answers = self.go_on(cell, world)
+            unfit = next((answer for answer in answers if answer.status not in STATUSES), None)
+            if unfit:
+                return Result(kind="error", status=unfit.status, detail=f"{unfit.status}: {unfit.detail}")
+            return judge(answers, world.entries(), self.root / name / "store")
 
     def go_on(self, cell: Cell, world: Outside) -> list[Answer]:
         """What each of the processes says that come after the crash, at once if there are two."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from labkit import stacks
@@ -29,6 +31,8 @@ def find_stack(name: str) -> Stack:
     """
     if ":" in name:
         module, _, attribute = name.partition(":")
+        if "" not in sys.path:
+            sys.path.insert(0, "")  # as `python -m` does: code in the current folder is found
         return _loaded(name, module, attribute)
     own = [module for module in modules() if f"{name}-".startswith(f"{module.replace('_', '-')}-")]
     if own:
@@ -68,7 +72,9 @@ def _loaded(name: str, module: str, attribute: str) -> Stack:
 def _imported(name: str, module: str) -> Any:
     try:
         return import_module(module)
-    except ImportError as error:
+    except (Exception, SystemExit) as error:  # whatever somebody's module does
         raise InvalidInput(
-            f"stack {name!r} cannot be imported: {error}", safe="nothing was run", next="install its framework"
+            f"stack {name!r} cannot be imported: {type(error).__name__}: {error}",
+            safe="nothing was run",
+            next=f"correct it, or install what it needs; it was looked for in {Path.cwd()} and on the Python path",
         ) from error
