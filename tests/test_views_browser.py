@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -159,6 +160,7 @@ def test_a_cell_is_found_with_arrows_and_opens_its_counterexample(page: Page, op
         page.keyboard.press(key)
     cell = view.get_by_role("region", name="the chosen cell")
     expect(cell).to_contain_text("hybrid · bare · dedup · W3")
+    expect(view.locator("[aria-selected=true]")).to_have_accessible_name(re.compile("provider recognises a key .dedup., W3"))
     expect(cell).to_contain_text("its counterexample")
     expect(cell.locator("svg")).to_contain_text("DUPLICATE")
     expect(view.locator("[aria-selected=true]")).to_contain_text("◈ twice")
@@ -166,6 +168,11 @@ def test_a_cell_is_found_with_arrows_and_opens_its_counterexample(page: Page, op
     expect(cell).to_be_hidden()
     view.locator("[data-cell='snapshot/ledger/neither/W3']").click()
     expect(cell).to_contain_text("an example")
+    page.set_viewport_size({"width": 1300, "height": 400})
+    expect(cell).not_to_be_in_viewport()
+    view.get_by_role("button", name="see its crash below").click()
+    expect(cell).to_be_in_viewport()
+    expect(cell).to_be_focused()
     expect(cell).to_contain_text("ambiguous:")
 
 

@@ -3,7 +3,7 @@
 const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
 const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
 const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
-const PROVIDERS = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
+const PROVIDERS = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
 const button = (name, text, title, more = "") =>
   `<button type="button" data-do="${name}" title="${esc(title)}" aria-label="${esc(title)}" ${more}>${text}</button>`;

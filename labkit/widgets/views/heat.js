@@ -2,6 +2,8 @@
 
 const COUNTED = { duplicated: "executed again", lost: "never executed", untracked: "known only to the provider", ambiguous: "left for a person", activities_repeated: "activity calls made again" };
 
+const SEE = '<button type="button" data-see>↓ see its crash below</button>';
+
 /** The cells as they stand: engines, in each its rows (policy, provider), in each its windows. */
 function placed(data) {
   const engines = new Map();
@@ -33,7 +35,7 @@ function cellOf(key, data) {
 
 function gridOf(engine, rows, data) {
   const names = Object.keys(data.windows);
-  const heads = names.map((name) => `<th role="columnheader" scope="col" title="${data.windows[name]}">${name === "between" ? "else" : name}</th>`);
+  const heads = names.map((name) => `<th role="columnheader" scope="col" title="${data.windows[name]}">${name === "between" ? "be&shy;tween" : name}</th>`);
   let before = "";
   const body = [...rows.values()].map(([policy, provider]) => {
     const head = policy === before ? "" : `<tr role="row" class="ht-policy"><th role="rowheader" scope="rowgroup" colspan="${names.length + 1}">${policy}</th></tr>`;
@@ -48,11 +50,11 @@ function gridOf(engine, rows, data) {
 function frame(data) {
   const grids = [...placed(data)].map(([engine, rows]) => gridOf(engine, rows, data));
   const kinds = Object.values(data.kinds).map(([, sign, word, meaning]) => `<span>${sign} <b>${word}</b>: ${meaning}</span>`);
-  const windows = Object.entries(data.windows).map(([name, meaning]) => `<span><b>${name === "between" ? "else" : name}</b> ${meaning}</span>`);
+  const windows = Object.entries(data.windows).map(([name, meaning]) => `<span><b>${name}</b> ${meaning}</span>`);
   return `<p class="ct-summary" role="status" aria-live="polite"></p><div class="ht-grids">${grids.join("")}</div>
     <p class="ct-legend">${kinds.join("")}<span>%: in so many of the cell's schedules</span><span>!: not as theory expects</span></p>
     <p class="ct-legend">${windows.join("")}</p>
-    <div class="ct-record" data-place="cell" role="region" aria-label="the chosen cell" hidden></div>`;
+    <div class="ct-record" data-place="cell" role="region" tabindex="-1" aria-label="the chosen cell" hidden></div>`;
 }
 
 function counts(cell) {
@@ -90,7 +92,7 @@ function paint(model, el) {
     cell.tabIndex = cell === current ? 0 : -1;
   }
   const surprise = data.unexpected ? `${data.unexpected} schedules are not as theory expects.` : "Every schedule is as theory expects.";
-  put(el.querySelector(".ct-summary"), chosen ? esc(`${spoken(chosen, data.cells[chosen], data.kinds)}.`) : `${surprise} Choose a cell to see one of its crashes.`);
+  put(el.querySelector(".ct-summary"), chosen ? `${esc(spoken(chosen, data.cells[chosen], data.kinds))}. ${SEE}` : `${surprise} Choose a cell to see one of its crashes.`);
   const place = el.querySelector("[data-place=cell]");
   place.hidden = !chosen;
   if (chosen) put(place, detail(chosen, model));
@@ -112,9 +114,11 @@ function next(el, from, key) {
 
 function listen(model, el) {
   const cell = (chosen) => el.querySelector(`[data-cell="${chosen}"]`);
+  const opened = el.querySelector("[data-place=cell]");
   el.addEventListener("click", (event) => {
     const hit = event.target.closest("[data-cell]");
     if (hit) (choose(model, "chosen", hit.dataset.cell), hit.focus());
+    else if (event.target.closest("[data-see]")) (opened.focus({ preventScroll: true }), opened.scrollIntoView());
     else if (event.target.closest("[data-close]")) (cell(model.get("chosen"))?.focus(), choose(model, "chosen", ""));
   });
   el.addEventListener("keydown", (event) => {

@@ -28,7 +28,7 @@ KINDS = {
     "x": ("twice", "◈", "twice", "executed again"),
     "-": ("never", "▢", "never", "completed, and never executed"),
     "?": ("person", "?", "person", "left ambiguous, for a person to decide"),
-    "u": ("unseen", "◌", "unseen", "until recovery only the provider knew of it"),
+    "u": ("unseen", "◌", "unseen", "executed once; harmless here, but our side knew nothing of it until recovery"),
     "#": ("broken", "#", "broken", "another invariant was broken"),
     "o": ("once", "✓", "once", "executed once"),
 }

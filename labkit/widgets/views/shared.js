@@ -4,7 +4,7 @@ const esc = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCo
 const words = (name) => esc(name.replaceAll("_", " "));
 const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
 const verdict = (name) => `<span class="ct-verdict ct-${name}">${VERDICTS[name]}</span>`;
-const ABLE = { dedup: "recognises a key", lookup: "can be asked", neither: "neither", "as-declared": "as each declares" };
+const ABLE = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 const WINDOW = {
   W1: "before the intent is committed",
   W2: "intent committed, not yet called",
