@@ -39,7 +39,7 @@ def test_a_run_is_killed_for_real_and_resumed_in_another_process(tmp_path: Path)
 def test_a_kill_is_told_with_its_process_and_drawn(tmp_path: Path):
     told = labkit("run", "--crash", "W3", "--db", tmp_path / "lab.db").stdout
     assert f"ended with status {KILLED}" in told and "✗ process 1 was killed at execute_refund/call:executed#1" in told
-    assert "process 2 let go: completed" in told
+    assert "process 2 ended: completed" in told
 
 
 def test_a_person_takes_a_run_through_approval_and_doubt(tmp_path: Path):

@@ -120,9 +120,10 @@ def test_one_crash_on_three_engines_shows_what_a_policy_buys(real: bool):
     assert [len(row.executed) for row in ledger.rows] == [1, 1, 1]
     assert {row.verdict for row in bare.rows} == {"invalid"} and {row.verdict for row in ledger.rows} == {"valid"}
     assert {row.exit_status for row in bare.rows} == {KILLED if real else None}
-    assert bare.table["verdict"].iloc[0] == "invalid, broken: no duplicate effect"
+    assert bare.table["verdict"].iloc[0].startswith("invalid, broken rules: 'no duplicate effect', ")
+    assert " at W3 of execute_refund, policy bare, " in bare.title
     shown = [column.header for column in bare.__rich__().columns]
-    assert shown == ["engine", "provider's ledger", "calls", "status", "verdict"]
+    assert shown == ["engine", "provider's ledger", "activity calls", "status", "verdict"]
     assert list(bare.ledgers["hybrid"]) == ["refund 49.90 EUR → payments-1", "refund 49.90 EUR → payments-2"]
     assert "\\n" not in str(bare) and max(map(len, str(bare).splitlines())) <= 100
     assert "payments-2" in str(bare) and "payments-2" in bare._repr_html_() and json.dumps(bare.data())

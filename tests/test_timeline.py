@@ -39,7 +39,7 @@ def test_without_a_crash_nothing_stands_out():
     with Lab(":memory:") as lab:
         lab.start(refund, case=17, approve=True)
         timeline = lab.timeline("refund-17")
-    assert marks(timeline) == ["fine"]
+    assert marks(timeline) == ["fine"] and "repeated call" not in timeline.findings[0].text
     assert "✗" not in str(timeline) and "✗" not in timeline.svg()
 
 
@@ -102,6 +102,10 @@ def test_a_call_with_a_known_key_says_that_nothing_new_happened():
     repeated = [operation for operation in timeline.lanes[1].operations if operation.repeated]
     assert [operation.step for operation in repeated] == ["execute_refund"]
     assert "nothing new" in str(timeline) and ">nothing new</text>" in timeline.svg()
+    said = timeline.findings[0].text
+    assert marks(timeline) == ["fine"] and said.endswith(
+        "the repeated call of execute_refund was recognised by its key"
+    )
 
 
 def test_a_refusal_is_not_drawn_as_confirmed():
@@ -137,7 +141,7 @@ def test_a_picture_of_one_step_is_as_wide_as_its_headline():
 
     with Lab(":memory:") as lab:
         timeline = lab.timeline(lab.kill(flow, at="think/commit:after#1", real=False).run_id)
-    headline = "process 1 was killed at think/commit:after#1, outside the windows of an effect"
+    headline = "process 1 was killed at think/commit:after#1, no effect at hand"
     assert timeline.lanes[0].ending == headline and Grid(timeline).width > 6 * len(headline)
 
 

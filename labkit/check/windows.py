@@ -1,7 +1,8 @@
 """Which crash window a tap is in. Read from the taps that one process passed, never from an engine.
 
 W1 before the intent is committed; W2 intent committed, not yet called; W3 executed at the provider, reply lost;
-W4 reply received, result not yet committed; W5 result committed. Everything else is `between`.
+W4 reply received, result not yet committed; W5 result committed. Everything else is `between`. Where a policy keeps no
+intent, W1 is the moment after the commit before, and W2 what follows until the call arrives.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Iterable
 
 from labkit.taps import Tap
 
+# In words that also hold for a policy that notes nothing before it calls.
 MEANING = {
-    "W1": "before the intent is committed",
-    "W2": "intent committed, not yet called",
+    "W1": "before the call is noted",
+    "W2": "about to call, not yet called",
     "W3": "executed at the provider, reply lost",
     "W4": "reply received, result not yet committed",
     "W5": "result committed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
+from labkit.check.windows import WINDOWS
 from labkit.engines import ENGINES
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
@@ -26,7 +27,7 @@ from labkit.timeline import Timeline
 from labkit.timeline.operations import describe
 from labkit.timeline.text import plain
 
-COLUMNS = ["engine", "killed at", "provider's ledger", "calls", "status", "verdict"]
+COLUMNS = ["engine", "killed at", "provider's ledger", "activity calls", "status", "verdict"]
 
 
 class Row(msgspec.Struct, kw_only=True):
@@ -54,8 +55,8 @@ class Row(msgspec.Struct, kw_only=True):
     def cells(self) -> list[str]:
         """The row as text, in the order of `COLUMNS`."""
         calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
-        executed = "\n".join(describe(entry) for entry in self.executed) or f"nothing of {self.step}"
-        verdict = f"{self.verdict}, broken: {self.broken[0]}" if self.broken else self.verdict
+        executed = "\n".join(describe(entry) for entry in self.executed) or f"no effect in {self.step}"
+        verdict = f"{self.verdict}, {_rules(self.broken)}" if self.broken else self.verdict
         verdict = f"{self.verdict}: {self.error}" if self.error else verdict
         return [self.engine, self.killed_at, executed, calls, self.status, verdict]
 
@@ -88,7 +89,8 @@ class Comparison(msgspec.Struct, kw_only=True):
     def title(self) -> str:
         """What was done, in one line."""
         how = "SIGKILL" if self.real else "simulated crash"
-        return f"{self.workflow}: {how} at {self.at}, policy {self.policy}, then resumed in another process"
+        at = f"{self.at} of {self.rows[0].step}" if self.at in WINDOWS else self.at
+        return f"{self.workflow}: {how} at {at}, policy {self.policy}, then resumed in another process"
 
     def data(self) -> dict[str, Any]:
         """All of it but the timelines, as plain JSON data."""
@@ -116,7 +118,7 @@ class Comparison(msgspec.Struct, kw_only=True):
         broken = dict.fromkeys(name for row in self.rows for name in row.broken)
         errors = [f"{row.engine}: {row.error}" for row in self.rows if row.error]
         notes = [f"killed, with exit status: {died}"] if self.real else []
-        return notes + ([f"broken: {', '.join(broken)}"] if broken else []) + errors
+        return notes + ([_rules(broken)] if broken else []) + errors
 
     def __str__(self) -> str:
         return plain(self)
@@ -192,6 +194,11 @@ def _broken(evidence: Evidence, scenario: Scenario) -> list[str]:
     reference = first_life(Simulation(scenario)).evidence
     judged = judge(Judged(evidence=evidence, reference=reference or evidence))
     return list(dict.fromkeys(violation.invariant for violation in judged))
+
+
+def _rules(broken: Iterable[str]) -> str:
+    """Invariants by name, in quotes: a name says what should have been, not what was."""
+    return "broken rules: " + ", ".join(f"'{name}'" for name in broken)
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from labkit.check.windows import MEANING
 from labkit.effects.ledger import Entry
 from labkit.errors import InvalidInput
 from labkit.model import Run, State, Workflow
 from labkit.provider.protocol import Entry as Outside
 from labkit.timeline.operations import describe
-from labkit.timeline.timeline import MEANING
 
 ADVICE = {
     "waiting_for_approval": "lab.approve({id!r}), then lab.resume({id!r})",

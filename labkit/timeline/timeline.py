@@ -9,21 +9,13 @@ from typing import Any
 
 import msgspec
 
+from labkit.check.windows import MEANING
 from labkit.effects.ledger import Entry
 from labkit.effects.policies import POLICIES
 from labkit.model import Run
 from labkit.provider.protocol import Entry as Outside
 from labkit.timeline.operations import Operation, describe, follow_ledger, operations, place, settle
 from labkit.timeline.trace import ProcessTrace
-
-MEANING = {
-    "W1": "before the intent was committed",
-    "W2": "intent committed, not yet called",
-    "W3": "executed at the provider, reply lost",
-    "W4": "reply received, result not yet committed",
-    "W5": "result committed",
-    "between": "outside the windows of an effect",
-}
 
 
 class Lane(msgspec.Struct, kw_only=True):
@@ -40,7 +32,7 @@ class Lane(msgspec.Struct, kw_only=True):
     def ending(self) -> str:
         """How the process ended, in one sentence."""
         if not self.killed_at:
-            return f"process {self.number} let go: {self.status}"
+            return f"process {self.number} ended: {self.status}"
         window = f"{self.window}: " if self.window != "between" else ""
         return f"process {self.number} was killed at {self.killed_at}, {window}{MEANING[self.window]}"
 
@@ -124,7 +116,14 @@ class Timeline(msgspec.Struct, kw_only=True):
         told = any(effect.status == "ambiguous" and effect.effect_key in self.reason for effect in self.effects)
         if self.status.startswith("waiting") and self.reason and not told:
             found.append(Finding(mark="waiting", text=self.reason))
-        return found or [Finding(mark="fine", text="each effect happened at most once, and no call was made again")]
+        return found or [Finding(mark="fine", text=self._fine())]
+
+    def _fine(self) -> str:
+        """What is said when nothing stands out: calls that were recognised as repeats are named."""
+        said = "each effect happened at most once, and no activity was called again"
+        calls = [each for lane in self.lanes for each in lane.operations if each.name == "call" and each.repeated]
+        steps = ", ".join(dict.fromkeys(each.step for each in calls))
+        return f"{said}; the repeated call of {steps} was recognised by its key" if steps else said
 
     def data(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
