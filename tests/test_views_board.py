@@ -52,9 +52,25 @@ def test_what_happened_is_resolved_and_the_run_goes_on_without_a_second_mail(lab
     board = WaitingBoard(lab)
     key = board.data["runs"][0]["effects"][0]["key"]
     assert "needs a receipt" in press(board, do="happened", run="refund-17", key=key, given="")
-    assert press(board, do="happened", run="refund-17", key=key, given="mail-1") == "refund-17 is running now"
+    assert press(board, do="happened", run="refund-17", key=key, given="mail-1") == "refund-17 can go on now"
     assert press(board, do="resume", run="refund-17", key="", given="") == "refund-17 is completed now"
+    assert shown(board, "refund-17")["settled"]
+    press(board, do="refresh")
     assert shown(board, "refund-17") is None and list(lab.provider().operation).count("send") == 1
+
+
+def test_a_wrong_answer_is_called_unsafe_and_the_second_effect_stays_in_sight(lab: Lab):
+    board = WaitingBoard(lab)
+    key = board.data["runs"][0]["effects"][0]["key"]
+    press(board, do="not-done", run="refund-17", key=key, given="")
+    mail = next(each for each in shown(board, "refund-17")["effects"] if each["key"] == key)
+    assert mail["at_risk"] and mail["by_person"] and "a second time" in mail["safe"]
+    assert "NOT SAFE: Our ledger says that it was never done" in board.to_text()
+    press(board, do="resume", run="refund-17", key="", given="")
+    mail = next(each for each in shown(board, "refund-17")["effects"] if each["key"] == key)
+    assert mail["receipts"] == ["mail-1", "mail-2"] and mail["at_risk"] and "2 times" in mail["safe"]
+    press(board, do="refresh")
+    assert shown(board, "refund-17") is None
 
 
 def test_an_approval_a_change_and_a_rejection_reach_the_lab(lab: Lab):
@@ -73,6 +89,7 @@ def test_a_cancelled_run_stays_on_the_board_until_its_effect_is_undone(lab: Lab)
     press(board, do="compensate", run="refund-17", key=paid["key"], given="")
     assert "compensation" in list(lab.provider().kind)
     press(board, do="not-done", run="refund-17", key=mail["key"], given="")
+    press(board, do="refresh")
     assert shown(board, "refund-17") is None
 
 

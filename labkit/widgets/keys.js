@@ -1,4 +1,7 @@
-// Keys that are ours: what every widget shares.
+// What every widget shares: keys that are ours, and a kernel that may be gone.
+
+const PATIENCE = 3000; // milliseconds that the kernel may take to say anything
+const NO_ANSWER = "No answer from the kernel. If it was restarted, run the cell above again.";
 
 /** In JupyterLab, keep the keys of whatever in `el` has the focus: it looks for this mark there first. Returns what undoes it. */
 function keepKeys(el) {

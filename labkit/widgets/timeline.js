@@ -84,7 +84,7 @@ function fillPanels(board, shown, crashed) {
   put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
   put(".ct-table tbody", tableRows(shown));
   put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map((each) => card(each, board.scene.ledger)).join("") : "");
-  put(".ct-progress", esc(model.get("progress")));
+  put(".ct-progress", esc(board.silent || model.get("progress") || unanswered(board)));
   find("[data-do=crash]").setAttribute("aria-pressed", crashed);
   find("[data-do=clear]").disabled = !crashed;
   const busy = model.get("progress") && !model.get("progress").startsWith("not killed");
@@ -92,6 +92,13 @@ function fillPanels(board, shown, crashed) {
   find("[data-pan]").disabled = board.most < 0.01;
   find("[data-pan]").value = board.most ? (1000 * board.left) / board.most : 0;
   showRecord(board);
+}
+
+/** What to say of a second crash that is asked for, and not worked out for where the first one stands. */
+function unanswered(board) {
+  const { model } = board;
+  const waits = model.get("knobs").second && model.get("crashed") && !board.seconds();
+  return waits ? "The second crash is not shown: the kernel has not worked it out for this place." : "";
 }
 
 function showRecord(board) {
@@ -143,7 +150,8 @@ function render({ model, el }) {
     "change:at": () => { board.slot = slotOf(board.lives(), model.get("at")) ?? board.slot; },
     "change:knobs": () => turnKnobs(board),
   };
-  for (const name of ["crashed", "second", "killed", "progress"]) watched[`change:${name}`] = () => {};
+  watched["change:crashed"] = () => {};
+  for (const name of ["second", "killed", "progress"]) watched[`change:${name}`] = () => board.heard();
   for (const [name, change] of Object.entries(watched)) {
     watched[name] = () => (change(), board.draw());
     model.on(name, watched[name]);
@@ -156,6 +164,7 @@ function render({ model, el }) {
     sized.disconnect();
     giveBackKeys();
     clearInterval(board.playing);
+    clearTimeout(board.waits);
     for (const [name, change] of Object.entries(watched)) model.off(name, change);
   };
 }

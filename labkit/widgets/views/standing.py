@@ -32,22 +32,34 @@ SAFE = {
     ("confirmed", NOTHING): "We say confirmed, and the provider has nothing of it: find out why before you go on.",
     ("executing", HAPPENED): "The provider has it; the next process finds that out by itself.",
     ("executing", NOTHING): "The provider has nothing of it; the next process finds that out by itself.",
+    ("planned", NOTHING): "The next process will call.",
+    ("planned", REFUSED): "The next process will call.",
 }
+AT_RISK = (
+    "Our ledger says that it was never done, and the provider has it. To resume does it a second time, unless the "
+    "provider recognises the key."
+)
+TWICE = "The provider has done it {} times, our ledger knows one receipt. What is too much has to be undone there."
 SETTLED = "Nothing is left to decide."
 
 
-def waiting(lab: Lab) -> list[dict[str, Any]]:
-    """One record a run that is open, or closed with effects in doubt or standing after it was given up."""
+def waiting(lab: Lab, also: str = "") -> list[dict[str, Any]]:
+    """One record a run that is open, or closed with effects in doubt or standing after it was given up.
+
+    The run `also` is among them, whatever became of it; `settled` says that nothing of it waits any more.
+    """
     found = []
     for run_id, status in lab.runs()[["run_id", "status"]].itertuples(index=False):
         try:
             known = lab.evidence(run_id)
             record = _run(known, lab.run(run_id).engine)
         except LabError as failure:
-            found.append({"run": run_id, "status": status, "problem": str(failure), "effects": [], "actions": []})
+            nothing = {"effects": [], "actions": [], "settled": False}
+            found.append({"run": run_id, "status": status, "problem": str(failure), **nothing})
             continue
-        if status not in TERMINAL or _left(known, status):
-            found.append(record)
+        settled = status in TERMINAL and not _left(known, status)
+        if not settled or run_id == also:
+            found.append({**record, "settled": settled})
     order = list(dict.fromkeys(("waiting_for_person", *WAITING, "quarantined", "running", *TERMINAL)))
     return sorted(found, key=lambda each: (order.index(each["status"]), each["run"]))
 
@@ -86,6 +98,7 @@ def _effect(entry: Entry, known: Evidence, status: str) -> dict[str, Any]:
     theirs = [each for each in known.outside if each.subject == entry.subject and each.kind != "activity"]
     says = _says(theirs)
     receipts = [each.receipt_id for each in theirs if each.kind == "effect"]
+    danger = _danger(entry, receipts)
     return {
         "key": entry.effect_key,
         "step": entry.step,
@@ -98,9 +111,18 @@ def _effect(entry: Entry, known: Evidence, status: str) -> dict[str, Any]:
         "hint": entry.compensate if entry.status == "confirmed" else entry.reconcile,
         "outside": [describe(each) for each in theirs],
         "receipts": receipts,
-        "safe": SAFE.get((entry.status, says), SETTLED),
+        "by_person": entry.status == "planned" and not entry.attempts and bool(entry.last_error),
+        "at_risk": bool(danger),
+        "safe": danger or SAFE.get((entry.status, says), SETTLED),
         "actions": list(_effect_actions(entry, says, status)),
     }
+
+
+def _danger(entry: Entry, receipts: list[str]) -> str:
+    """What is wrong, or goes wrong if the run goes on; nothing for most effects."""
+    if entry.status == "planned" and receipts:
+        return AT_RISK
+    return TWICE.format(len(receipts)) if len(receipts) > 1 else ""
 
 
 def _says(theirs: list[Outside]) -> str:

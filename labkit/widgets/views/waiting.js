@@ -37,16 +37,18 @@ function buttons(run, effect, board) {
 }
 
 function effectOf(effect, run, board) {
-  const ours = [`<b>${esc(effect.status)}</b> after ${effect.attempts} attempt${effect.attempts === 1 ? "" : "s"}`];
+  const tried = `after ${effect.attempts} attempt${effect.attempts === 1 ? "" : "s"}`;
+  const again = "again, because a person said that it did not happen";
+  const ours = [`<b>${esc(effect.status)}</b> ${effect.by_person ? again : tried}`];
   if (effect.receipt) ours.push(`receipt ${esc(effect.receipt)}`);
-  if (effect.error) ours.push(esc(effect.error));
+  if (effect.error && !effect.by_person) ours.push(esc(effect.error));
   const theirs = effect.outside.map((text) => `<li>${esc(text)}</li>`).join("");
   const twice = effect.receipts.length > 1 ? ' <span class="ct-mark ct-duplicate">◈ DUPLICATE</span>' : "";
   return `<section class="wb-effect wb-${effect.status}" aria-label="${esc(`${effect.what}: ${effect.key}`)}">
     <p class="ct-name"><span class="ct-mark ct-${effect.status}">${SIGN[effect.status]}</span> ${esc(effect.what)} <code>${esc(effect.key)}</code></p>
     <div class="ct-two"><div><p class="ct-side">what our ledger says</p><p>${ours.join("; ")}</p><p><code>${esc(effect.request)}</code></p></div>
     <div><p class="ct-side">what the provider has</p>${theirs ? `<ul>${theirs}</ul>` : "<p>nothing of it</p>"}${twice}</div></div>
-    <p class="wb-safe"><b>Safe:</b> ${esc(effect.safe)}${effect.actions.length && effect.hint ? ` <span class="ct-quiet">(${esc(effect.hint)})</span>` : ""}</p>${buttons(run, effect, board)}</section>`;
+    <p class="wb-safe"><b>${effect.at_risk ? "✗ Not safe:" : "Safe:"}</b> ${esc(effect.safe)}${effect.actions.length && effect.hint ? ` <span class="ct-quiet">(${esc(effect.hint)})</span>` : ""}</p>${buttons(run, effect, board)}</section>`;
 }
 
 function runOf(run, board) {
@@ -63,10 +65,11 @@ function runOf(run, board) {
 function paint(model, el, board) {
   const { runs } = model.get("data");
   const doubt = runs.flatMap((run) => run.effects).filter((effect) => effect.status === "ambiguous").length;
+  const open = runs.filter((run) => !run.settled);
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
-  put(el.querySelector(".wb-count"), `<b>${many(runs.length, "run")}</b>, <b>${many(doubt, "effect")}</b> in doubt`);
+  put(el.querySelector(".wb-count"), `<b>${many(open.length, "run")}</b>, <b>${many(doubt, "effect")}</b> in doubt`);
   const hint = board.alone ? "So it stood when this page was made. To decide, type what is shown." : "Each button asks once more before anything is done.";
-  put(el.querySelector(".wb-said"), esc(board.busy ? "Asking the lab ..." : model.get("said") || (runs.length ? hint : "Nothing waits for a person.")));
+  put(el.querySelector(".wb-said"), esc(board.busy ? board.silent || "Asking the lab ..." : model.get("said") || (runs.length ? hint : "Nothing waits for a person.")));
   put(el.querySelector(".wb-runs"), runs.map((run) => runOf(run, board)).join(""));
   el.querySelector("[data-refresh]").hidden = Boolean(board.alone);
 }
@@ -76,6 +79,8 @@ function listen(model, el, board) {
   const send = (message) => {
     Object.assign(board, { busy: true, pending: "" });
     again();
+    clearTimeout(board.waits);
+    board.waits = setTimeout(() => ((board.silent = NO_ANSWER), again()), PATIENCE);
     model.send(message);
   };
   el.addEventListener("click", ({ target }) => {
@@ -110,12 +115,15 @@ function listen(model, el, board) {
 }
 
 function render({ model, el }) {
-  const board = { pending: "", busy: false, alone: model.get("alone"), id: `wb-${Math.random().toString(36).slice(2)}` };
-  const answered = () => { board.busy = false; };
+  const board = { pending: "", busy: false, silent: "", waits: 0, alone: model.get("alone"), id: `wb-${Math.random().toString(36).slice(2)}` };
+  const answered = () => {
+    clearTimeout(board.waits);
+    Object.assign(board, { busy: false, silent: "" });
+  };
   model.on("change:answered", answered);
   const undo = stand({ model, el }, FRAME, () => paint(model, el, board), ["data", "said", "answered"]);
   listen(model, el, board);
-  return () => (model.off("change:answered", answered), undo());
+  return () => (clearTimeout(board.waits), model.off("change:answered", answered), undo());
 }
 
 export default { render };

@@ -34,7 +34,8 @@ class WaitingBoard(View):
     """What waits for a person in `lab`, with the evidence of both sides, and buttons that call the lab.
 
     Each button asks once more before anything is done; afterwards the board reads the lab again, and `said` tells what
-    came of it. Without a kernel the board only shows, and says what to type.
+    came of it. The run that was decided stays in sight until the next refresh. Without a kernel the board only shows,
+    and says what to type.
     """
 
     _esm = esm("waiting.js")
@@ -78,7 +79,7 @@ class WaitingBoard(View):
         for run in self.data["runs"]:
             rows.append((run["run"], run["status"], "", "", "", run.get("problem") or run["stands"]))
             rows += [
-                (run["run"], "", each["what"], each["status"], "; ".join(each["outside"]) or "nothing", each["safe"])
+                (run["run"], "", each["what"], each["status"], "; ".join(each["outside"]) or "nothing", _safe(each))
                 for each in run["effects"]
             ]
         return rows
@@ -89,8 +90,9 @@ class WaitingBoard(View):
             asked = self._known(message)
             if asked:
                 view = DOES[asked["do"]](self.lab, asked)
-                self.said = f"{view.id} is {view.status.replace('_', ' ')} now"
-            self.refresh()
+                became = "can go on" if view.status == "running" else f"is {view.status.replace('_', ' ')}"
+                self.said = f"{view.id} {became} now"
+            self.data = {"runs": waiting(self.lab, also=asked["run"] if asked else "")}
         except LabError as failure:
             self.said = f"not done: {failure}"
             self.refresh()
@@ -109,6 +111,10 @@ class WaitingBoard(View):
                 if any((run["run"], key, action["do"]) == wanted for action in actions):
                     return asked
         raise InvalidInput(f"the board offers no {asked.get('do')!r}", safe="nothing was written", next="refresh it")
+
+
+def _safe(effect: dict[str, Any]) -> str:
+    return f"NOT SAFE: {effect['safe']}" if effect["at_risk"] else str(effect["safe"])
 
 
 def _changes(text: str) -> dict[str, Any]:
