@@ -110,6 +110,22 @@ def test_the_lines_are_those_that_were_measured_and_cross_where_algebra_says():
     assert "event-sourced costs least" in curves.to_text()
 
 
+def test_noise_is_no_slope_no_line_falls_below_zero_and_a_crossing_that_was_not_measured_says_so():
+    noise = {1_000: -0.01, 4_000: 0.02, 16_000: 0.0}
+    found = [
+        {**each, "ms": each["ms"] + noise[each["size"]] + (0.005 if each["steps"] == 803 else 0)}
+        for each in FOUND
+        if each["engine"] != "event-sourced"
+    ]
+    found += [{**each, "ms": 0.001 * each["steps"] ** 1.1} for each in FOUND if each["engine"] == "event-sourced"]
+    curves = CostCurves(found)
+    slope = curves.fits()["ms for each step"]
+    assert slope["snapshot"] == slope["hybrid"] == 0 < slope["event-sourced"]
+    assert curves.fits()["ms"].min() >= 0
+    (over_steps, *_) = [line for line in curves.to_text().splitlines() if line.startswith("over steps")]
+    assert over_steps.endswith("(beyond what was measured)")
+
+
 @pytest.mark.parametrize(
     ("found", "message"),
     [

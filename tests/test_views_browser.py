@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,7 +18,7 @@ from test_views import FOUND
 
 from labkit import Lab, refund
 from labkit.matrix import matrix
-from labkit.widgets import CostCurves, EffectStates, MatrixTable, WaitingBoard
+from labkit.widgets import CostCurves, CrashTimeline, EffectStates, MatrixTable, WaitingBoard
 
 CELL = """from labkit import Lab, refund
 from labkit.matrix import matrix
@@ -137,9 +138,8 @@ def test_a_slider_moves_with_keys_and_the_page_computes_what_python_does(page: P
     shown = [float(text.split()[0]) for text in view.locator("tbody td:last-child b").all_inner_texts()]
     assert shown == pytest.approx(costs, rel=1e-2)
     (crossing,) = curves.crossings().query("over == 'rate' and `lower before` == 'event-sourced'").to_dict("records")
-    expect(view.locator(".cc-crossings").last).to_contain_text(
-        f"a crash every {1 / crossing['at']:.3g} steps event-sourced"
-    )
+    every = float(f"{1 / crossing['at']:.2g}")
+    expect(view.locator(".cc-crossings").last).to_contain_text(f"a crash every {every:,.0f} steps or so event-sourced")
 
 
 def test_a_picture_is_dragged_like_its_slider(page: Page, opened: Callable[[str], Locator]):
@@ -160,7 +160,9 @@ def test_a_cell_is_found_with_arrows_and_opens_its_counterexample(page: Page, op
         page.keyboard.press(key)
     cell = view.get_by_role("region", name="the chosen cell")
     expect(cell).to_contain_text("hybrid · bare · dedup · W3")
-    expect(view.locator("[aria-selected=true]")).to_have_accessible_name(re.compile("provider recognises a key .dedup., W3"))
+    expect(view.locator("[aria-selected=true]")).to_have_accessible_name(
+        re.compile("provider recognises a key .dedup., W3")
+    )
     expect(cell).to_contain_text("its counterexample")
     expect(cell.locator("svg")).to_contain_text("DUPLICATE")
     expect(view.locator("[aria-selected=true]")).to_contain_text("◈ twice")
@@ -184,6 +186,29 @@ def test_without_a_kernel_the_board_says_what_to_type(opened: Callable[[str], Lo
     expect(doubt).to_contain_text("--verdict confirmed --receipt ID")
 
 
+def deaf(page: Page, widget: Any) -> Locator:
+    """The widget in a page whose kernel never answers."""
+    state = json.dumps(widget.get_state()).replace("<", "\\u003c")
+    page.set_content(f"""<div id="here"></div><script type="module">{widget._esm}
+    const kept = {state};
+    const model = {{ get: (name) => kept[name], set(name, value) {{ kept[name] = value; }}, on() {{}}, off() {{}},
+      send() {{}}, save_changes() {{}} }};
+    render({{ model, el: document.getElementById("here") }});</script>""")
+    return page.locator("#here")
+
+
+def test_a_kernel_that_does_not_answer_is_told_on_the_board_and_in_the_timeline(page: Page):
+    with Lab(":memory:", policy="ledger") as lab:
+        lab.start(refund, case=12)
+        view = deaf(page, WaitingBoard(lab))
+        view.get_by_role("button", name="approve: refund-12").click()
+        view.get_by_role("button", name="Yes: approve").click()
+        expect(view.get_by_role("status")).to_contain_text("No answer from the kernel", timeout=PATIENCE)
+    view = deaf(page, CrashTimeline(refund, engines=("hybrid",), case=17))
+    view.get_by_role("button", name="Kill a real process").click()
+    expect(view.locator(".ct-progress")).to_contain_text("No answer from the kernel", timeout=PATIENCE)
+
+
 def test_in_jupyterlab_a_cell_opens_a_timeline_and_the_board_decides(page: Page, browser: Browser, tmp_path: Path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
@@ -203,4 +228,5 @@ def test_in_jupyterlab_a_cell_opens_a_timeline_and_the_board_decides(page: Page,
             expect(view.get_by_role("status")).to_contain_text("refund-17 is", timeout=PATIENCE)
         expect(view.get_by_role("status")).to_contain_text("refund-17 is completed now", timeout=PATIENCE)
         expect(view.locator(".wb-count")).to_contain_text("0 runs")
+        expect(view.get_by_role("region", name="refund-17", exact=True)).to_contain_text("completed")
         keep(page, tmp_path, "views_in_jupyterlab")

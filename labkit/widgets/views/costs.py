@@ -52,6 +52,11 @@ class Engine(NamedTuple):
     ms: Line
     measured: list[dict[str, float]]
 
+    def beyond(self, over: str, x: float) -> bool:
+        """Whether `x`, a size or number of steps, is outside of what was measured."""
+        at = [row[over] for row in self.measured]
+        return not min(at) <= x <= max(at)
+
     def cost(self, given: Setting) -> float:
         """Seconds a step."""
         written = COMMITS[self.name] * given.commit_ms / 1e3 + self.bytes.at(given.size) / (given.mb_per_s * 1e6)
@@ -90,8 +95,15 @@ def _positive(number: Any) -> bool:
 
 
 def _line(rows: list[dict[str, float]], x: str, y: str) -> Line:
-    slope, start = np.polyfit([row[x] for row in rows], [row[y] for row in rows], 1)
-    return Line(float(start), max(float(slope), 0.0))  # nothing falls with size or steps: less than flat is noise
+    """The line with the least relative errors; flat where what is measured at one `x` differs more than the ends do."""
+    at, found = np.array([row[x] for row in rows]), np.maximum([row[y] for row in rows], LEAST)
+    spread = max(float(np.ptp(found[at == each])) for each in set(at))
+    slope, start = np.polyfit(at, found, 1, w=1 / found)
+    if slope * np.ptp(at) <= spread:
+        return Line(float(np.median(found)), 0.0)  # nothing falls with size or steps, and a rise in the noise is none
+    if start < 0:  # nothing costs less than nothing: the best line through zero
+        slope, start = float(np.sum(at / found) / np.sum((at / found) ** 2)), 0.0
+    return Line(float(start), float(slope))
 
 
 def crossings(

@@ -42,6 +42,20 @@ function time(seconds) {
   return seconds < 1 ? `${short(seconds * 1e3)} ms` : `${short(seconds)} s`;
 }
 
+/** To two digits: more are not known of a crossing. */
+const round = (number) => Number(number.toPrecision(2));
+const about = {
+  size: (value) => `about ${says.size(round(value))}`,
+  steps: (value) => `about ${says.steps(round(value))}`,
+  rate: (value) => `a crash every ${short(round(1 / value))} steps or so`,
+};
+
+/** Whether a size or number of steps is outside of what was measured of any engine. */
+function beyond({ over, measured }, engines, x) {
+  const at = Object.values(engines).map((engine) => engine.measured.map((row) => row[over]));
+  return Boolean(measured) && at.some((each) => x < Math.min(...each) || x > Math.max(...each));
+}
+
 const rate = (each) => `a crash every ${short(1 / each)} steps`;
 const says = { size: (value) => `${short(value)} characters`, steps: (value) => `${short(value)} steps`, rate };
 
@@ -69,18 +83,20 @@ const frame = (ranges) => `
     <label class="cc-slider"><span>${slider}</span> <input type="range" data-slider="${over}" step="0.02"
       min="${Math.log10(ranges[over][0])}" max="${Math.log10(ranges[over][1])}"> <span class="cc-value" aria-hidden="true"></span></label>
     <ol class="cc-crossings" aria-label="where the curves cross"></ol></section>`).join("")}</div>
-  <p class="ct-legend" aria-hidden="true"><span>small marks: measured</span><span>lines: fitted, straight, on logarithmic axes</span>
+  <p class="ct-legend" aria-hidden="true"><span>small marks: measured</span><span>lines: straight lines through them, which look bent on logarithmic axes</span>
     <span>◯ two curves cross</span><span>dashed upright: where the slider stands (drag it)</span></p>
   <div class="ct-head cc-assumed"><span>Assumed:</span>
-    <label>a commit takes <input type="number" data-number="commit_ms" min="0.001" step="any"> ms</label>
-    <label>the disk writes <input type="number" data-number="mb_per_s" min="0.001" step="any"> MB/s</label>
-    <label>a model call takes <input type="number" data-number="call_s" min="0.001" step="any"> s</label></div>
+    <label>a commit takes <input type="number" data-number="commit_ms" min="0.001" max="1000000" step="any"> ms</label>
+    <label>the disk writes <input type="number" data-number="mb_per_s" min="0.001" max="1000000" step="any"> MB/s</label>
+    <label>a model call takes <input type="number" data-number="call_s" min="0.001" max="1000000" step="any"> s</label>
+    <span class="cc-refused" aria-live="polite"></span></div>
   <div class="ct-scroll" data-place="table" role="region" tabindex="0" aria-label="the same in words"></div>`;
 
 function summary(engines, at, cheapest) {
   const where = `With a state of ${says.size(at.size)}, ${says.steps(at.steps)} done and ${rate(at.rate)}`;
-  const parts = cheapest.map(([from, name]) => (from ? `from ${rate(from)} on <b>${name}</b>` : `<b>${name}</b>`));
-  const all = parts.length > 1 ? ` With ever more crashes: ${parts.join(", ")}.` : " No other crash rate changes that.";
+  const [[, first], ...later] = cheapest;
+  const parts = later.map(([from, name]) => `with more than one in about ${short(round(1 / from))} steps <b>${name}</b>`);
+  const all = parts.length ? ` With few crashes <b>${first}</b> is cheapest; ${parts.join("; ")}.` : " No other crash rate changes that.";
   const least = leastOf(engines, at);
   return `${where}, <b>${MARK[least]} ${least}</b> costs least: ${time(cost(engines[least], at))} a step.${all}`;
 }
@@ -124,7 +140,7 @@ function paint(model, el) {
     slider.value = Math.log10(at[over]);
     slider.setAttribute("aria-valuetext", says[over](at[over]));
     slider.parentElement.querySelector(".cc-value").textContent = says[over](at[over]);
-    const items = crossed.map(([x, , before, later]) => `<li>up to ${says[over](x)} <b>${before}</b> is lower, then <b>${later}</b></li>`);
+    const items = crossed.map(([x, , before, later]) => `<li>up to ${about[over](x)} <b>${before}</b> is lower, then <b>${later}</b>${beyond(panel, engines, x) ? " (beyond what was measured)" : ""}</li>`);
     put(place.parentElement.querySelector("ol"), items.join("") || '<li class="cc-none">no two curves cross here</li>');
   }
   for (const input of el.querySelectorAll("[data-number]")) if (input !== document.activeElement) input.value = at[input.dataset.number];
@@ -141,7 +157,10 @@ function listen(model, el) {
   };
   el.addEventListener("input", ({ target }) => {
     if (target.dataset.slider) slide(target.dataset.slider, Number(target.value));
-    if (target.dataset.number && target.checkValidity() && target.value) choose(model, target.dataset.number, Number(target.value));
+    if (!target.dataset.number) return;
+    const fits = target.checkValidity() && target.value;
+    el.querySelector(".cc-refused").textContent = fits ? "" : "Not used: type a number from 0.001 to 1,000,000.";
+    if (fits) choose(model, target.dataset.number, Number(target.value));
   });
   for (const place of el.querySelectorAll("[data-over]")) {
     const move = (event) => {

@@ -130,7 +130,8 @@ class CostCurves(View):
         least = min(self.engines, key=lambda engine: engine.cost(given))
         lines.append(f"{least.name} costs least")
         lines += [
-            f"over {panel.over}: up to {x:.3g} {before} is lower than {after}, then the other way round"
+            f"over {panel.over}: up to about {x:.2g} {before} is lower than {after}, then the other way round"
+            f"{' (beyond what was measured)' if self._beyond(panel, x) else ''}"
             for panel in PANELS
             for before, after, x in self._crossings(panel)
         ]
@@ -143,6 +144,9 @@ class CostCurves(View):
     def _over(self, panel: Panel, engine: Engine) -> Callable[[float], float]:
         given = self.setting
         return lambda x: panel.value(engine, given._replace(**{panel.over: x}))
+
+    def _beyond(self, panel: Panel, x: float) -> bool:
+        return panel.over != "rate" and any(engine.beyond(panel.over, x) for engine in self.engines)
 
     def _crossings(self, panel: Panel) -> list[tuple[str, str, float]]:
         return crossings(self.engines, lambda engine, x: self._over(panel, engine)(x), *RANGES[panel.over])
