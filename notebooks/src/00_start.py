@@ -40,9 +40,9 @@ prediction = "?"
 # %% [markdown]
 # ## 1 · Run it once, undisturbed
 #
-# Everything happens in a temporary folder, which goes away with this notebook's kernel. A *lab* is a database of
-# runs, and a *provider*: the world outside. The provider is a process of its own and keeps its own ledger. We
-# cannot roll it back. Nobody can roll back a bank.
+# Everything happens in a temporary folder, which goes away when this notebook's kernel is shut down. A *lab* is a
+# database of runs, and a *provider*: the world outside. The provider is a process of its own and keeps its own ledger.
+# We cannot roll it back. Nobody can roll back a bank.
 
 # %%
 from tempfile import TemporaryDirectory, mkdtemp
@@ -87,9 +87,10 @@ assert run.status == "completed"
 lab.timeline(run)
 
 # %% [markdown]
-# **How to read the picture.** Time runs to the right. The grey boxes are the *steps*. Each dot is a commit in our
-# database: what it holds survives a crash. Each square is a call to the outside, and each diamond is something that
-# really happened there.
+# **How to read the picture.** Time runs to the right; a wide picture can be scrolled to the right, too. The grey boxes
+# are the *steps*. On the upper line each dot is a commit in our database: what it holds survives a crash. Each square
+# there is a call to the outside. On the lower line, the provider's, each small dot is an activity and each diamond an
+# effect that really happened.
 #
 # A call whose result may differ but that is safe to repeat, such as a question to a model, is an *activity*. A call
 # that changes the world is an *effect*. This run has three: a refund, a mail, a closed ticket.
@@ -144,7 +145,7 @@ killed
 # %%
 run = lab.resume(killed.run_id)
 refunds = list(outside(lab).operation).count("refund")
-print(f"The run is {run.status}. You said {prediction}; the provider paid {refunds} times.")
+print(f"The run is {run.status}. You said {prediction!r}; the provider paid {refunds} times.")
 assert (run.status, refunds) == ("completed", 2)
 
 # %%
@@ -250,7 +251,8 @@ lab.timeline(run)
 # replays only the rest.
 #
 # They do differ. Here each one crashes after a model has answered, before the step is saved. (This crash is only
-# simulated, `real=False`: quicker, and tested to leave the same rows.)
+# simulated, `real=False`: quicker, and tested to leave the same rows. The place is a *tap*: step, operation, phase, and
+# `#1`, the first time that this place is passed.)
 
 # %%
 lab.close()
@@ -259,7 +261,8 @@ assert [row.again for row in progress.rows] == [1, 0, 0]
 progress
 
 # %% [markdown]
-# The snapshot engine asks the model again, and the question is paid again. The other two had written the answer down.
+# The table shows the provider's *effects*, and counts the activities beside them. The snapshot engine asks the model
+# again, and the question is paid again. The other two had written the answer down.
 # *That* is what an engine decides: how much progress survives.
 #
 # Now the real kill, in W3, on all three. Predict: on how many of them is the customer paid twice?
@@ -270,8 +273,8 @@ assert all(len(row.executed) == 2 for row in bare.rows)
 bare
 
 # %% [markdown]
-# On all three: the verdict names the rule that is broken. An engine can only save what its process knows, and in W3
-# the process does not know. The policy makes the difference:
+# On all three: the verdict names, in quotes, each rule that should hold and is broken. An engine can only save
+# what its process knows, and in W3 the process does not know. The policy makes the difference:
 
 # %%
 ledger = compare(refund, at="W3", policy="ledger")
@@ -279,7 +282,8 @@ assert all(len(row.executed) == 1 for row in ledger.rows)
 ledger
 
 # %% [markdown]
-# And the mail stays ambiguous on all three. Nothing was sent twice, and nobody pretends to know more than they do:
+# And the mail stays ambiguous on all three. Nothing was sent twice, and nobody pretends to know more than they do. The
+# verdict is *unknown*: no rule is broken, and one effect is left to a person.
 
 # %%
 mail = compare(refund, at="W3", policy="ledger", effect="send_mail")
@@ -342,7 +346,7 @@ sent[["operation", "key", "receipt_id"]]
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #
@@ -431,7 +435,7 @@ Quiz.of_chapter("00_start", measured={2: twice})
 # %% [markdown]
 # ## What real stacks do
 #
-# - **Temporal** recommends that an activity be idempotent, because it may be tried more than once
+# - **Temporal** recommends that an activity be idempotent (harmless to repeat): it may be tried more than once
 #   ([docs.temporal.io, *Activity Definition*, "Idempotency"](https://docs.temporal.io/activity-definition)).
 # - **LangGraph** asks for workflows that are deterministic and idempotent, with side effects wrapped in tasks
 #   ([docs.langchain.com, *Durable execution*](https://docs.langchain.com/oss/python/langgraph/durable-execution)).

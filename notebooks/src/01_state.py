@@ -191,6 +191,10 @@ assert record["next_transition"] == "execute_refund"
 show(fields.set_index(["question", "field"]))
 
 # %% [markdown]
+# Some names need a word. `tenant_id` is the company that the run belongs to, `origin` the run that it was copied from
+# (itself, if none). `closing` says that only the closing commit is missing. `fence` is a number that grows with each
+# new owner: who comes with an older one may not write (notebook 07).
+#
 # Three of them are easily forgotten, and no chat log has them:
 #
 # - `next_transition`: **where to go on**. Without it a new process starts at the top, or asks a model to guess.
@@ -390,7 +394,7 @@ sent
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #

@@ -235,11 +235,17 @@ show(again[["kind", "operation", "request", "receipt_id"]])
 # ## 6 · Drag the crash along
 #
 # So far: one engine. Here are three, with one crash through all of them. Drag the marker with the mouse, or focus it
-# and use the arrow keys: it snaps to the taps and says which window it is in. Predict, then press *Crash here*.
-# With *Kill a real process* the same happens to real ones.
+# and use the arrow keys: it snaps to the taps and says which window it is in.
+#
+# The table below it is the answer for the marker's place, here W1. **Predict what it will say in W4**, on each engine.
+# Then drag the marker there and press *Crash here*. In the lab, *Kill a real process* does the same to real ones; in
+# the book, which has no kernel, that button is disabled.
+#
+# A verdict *invalid* names the rules that should hold and are broken. An effect is *untracked* when only the provider
+# knows of it.
 
 # %%
-drag = CrashTimeline(refund, case=17, policy="bare", at="W3")
+drag = CrashTimeline(refund, case=17, policy="bare", at="W1")
 drag
 
 # %% [markdown]
@@ -320,7 +326,7 @@ show(thrice[["subject", "request", "receipt_id"]])
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #

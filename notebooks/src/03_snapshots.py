@@ -236,8 +236,8 @@ plt.show()
 # ## 4 · What does not belong into the state
 #
 # A step puts something into its state. What can be stored is typed, plain data. Everything else is refused **at the
-# commit of that very step, with the path of the value**, and no later step runs. Here is a step that tries four bad
-# ideas, one a time.
+# commit of that very step**, where one value is to blame often with its path, and no later step runs. Here is a step
+# that tries four bad ideas, one a time.
 
 
 # %%
@@ -434,7 +434,7 @@ show(pd.DataFrame({"effects in the code of the step": single}))
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #

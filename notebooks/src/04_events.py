@@ -530,7 +530,7 @@ print(f"customer, bank and database agree: {numbers}")
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #
@@ -555,7 +555,7 @@ print(f"customer, bank and database agree: {numbers}")
 # <details><summary>Answer</summary>
 #
 # - **a** ✗ Python salts the hashes of texts in each process, and the order follows the hashes.
-# - **b** ✓ In one process it always works, the next one drifts. Sort it first.
+# - **b** ✓ And silently: the names are the same in any order, so each answer lands at the wrong text. Sort it first.
 # - **c** ✗ Recorded in the order of the first process. The second one asks in another.
 #
 # </details>

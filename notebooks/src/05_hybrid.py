@@ -260,6 +260,7 @@ of_state, of_steps = (slopes[column] for column in slopes)
 assert abs(of_state["snapshot"] - 1) < 0.1 and abs(of_state["hybrid"] - 1 / 4) < 0.05
 assert abs(of_state["event-sourced"]) < 0.05
 assert of_steps["event-sourced"] > max(abs(of_steps["snapshot"]), abs(of_steps["hybrid"]))
+print("as predicted: bytes follow the state, except event-sourced; its time to come back follows the steps")
 
 # %% [markdown]
 # Read the table aloud:
@@ -328,6 +329,7 @@ pd.DataFrame(columns, index=[f"{size:,} characters, {steps:,} steps" for size, s
 assert cheapest(200, 100, 0) == "snapshot"  # little to write, no second commit
 assert cheapest(16_000, 100, 0) == "event-sourced"  # nobody comes back, so what is written decides
 assert cheapest(16_000, 10**6, 0.1) == "hybrid"  # replay of everything, again and again, is what hurts
+print("as predicted")
 
 # %% [markdown]
 # Now turn the knobs yourself: the size of the state, the steps behind, the crashes a step. It is the same sum, with
@@ -347,8 +349,8 @@ curves
 # | your run | take |
 # | --- | --- |
 # | small state, cheap calls, few crashes | snapshot: the simplest, and every row can be read by itself |
-# | dear calls, some hundred steps | event-sourced: no answer is ever paid twice |
-# | dear calls, runs without an end | hybrid |
+# | expensive calls, some hundred steps | event-sourced: no answer is ever paid twice |
+# | expensive calls, runs without an end | hybrid |
 
 # %% [markdown]
 # ## 5 · How far apart should snapshots be?
@@ -493,7 +495,7 @@ lab.close()
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #

@@ -40,7 +40,7 @@
 # **In how many of the twelve pairs is the customer paid twice?**
 
 # %%
-prediction = 0
+prediction = "?"
 
 # %% [markdown]
 # ## 1 · One crash, twelve pairs
@@ -121,7 +121,7 @@ print(f"{len(by_engine)} places, and the engines agree in all of them")
 
 # %% [markdown]
 # They agree. An engine decides how much *progress* survives. What happens *outside* is up to policy and provider. So
-# one engine is enough for the picture:
+# one engine is enough for the picture. *Maybe* means: ambiguous, the run waits for a person.
 
 # %%
 WINDOWS = ["W1", "W2", "W3", "W4", "W5"]
@@ -509,7 +509,7 @@ results
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #

@@ -354,7 +354,8 @@ pd.Series(places, name="places to die").to_frame()
 # %% [markdown]
 # Here they are all at once: three engines, four policies, three kinds of provider, every single crash. **Look for the
 # rows that have nothing but ✓**, and at what their providers have in common. Then choose any other cell: it opens a
-# crash that ended so. (*Unseen*: until recovery only the provider knew of it. The broken parts from above stay out.)
+# crash that ended so, below the tables. (*Unseen*: executed once, and until recovery only the provider knew of it. The
+# broken parts from above stay out.)
 
 # %%
 from labkit.matrix import matrix
@@ -442,7 +443,7 @@ print(*places, sep="\n")
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #
@@ -521,7 +522,7 @@ print(*places, sep="\n")
 #
 # **6.** In part 7 a paused owner paid a second time. What would have helped? *Choose all that hold.*
 #
-# - **a** a shorter lease
+# - **a** a shorter lease (the time after which an owner counts as dead)
 # - **b** a provider that recognises the effect key
 # - **c** a provider that takes the fencing token along and refuses old ones
 # - **d** checking the lease right before the call

@@ -30,10 +30,10 @@
 # Three runs of a refund desk were recorded. An agent reads an order and a policy, asks the manager, pays, and writes
 # a mail. Together they made 23 tool calls.
 #
-# **How many of the 23 must not be made twice?** A number.
+# **How many of the 23 must not be made twice?** A first guess now. The log comes below; in part 2 you may correct it.
 
 # %%
-prediction = 0
+prediction = "?"
 
 # %% [markdown]
 # ## 1 · Look at it
@@ -85,7 +85,7 @@ calls_of(second)
 # ## 2 · Which calls change the world?
 #
 # Nothing in a log says so. A person has to. Here are the tools, and how often each was called. Divide them before you
-# read on: which can be repeated without harm, and which not?
+# read on: which can be repeated without harm, and which not? Then correct your prediction above, if you like.
 
 # %%
 tools = pd.concat([calls_of(run) for run in (first, second, third)]).tool.value_counts()
@@ -163,6 +163,7 @@ assert (harms.xs("ledger", level="policy")["ambiguous"] == 8).all()
 # %%
 assert max(row.model_calls_repeated.max for row in report.rows) == 1
 assert harms["model calls paid again"].nunique() == 1
+print("one crash repeats at most one model call, with every engine and policy")
 
 # %% [markdown]
 # ## 4 · How likely is it?
@@ -178,8 +179,8 @@ print(f"{bad} of {row.schedules} places")
 
 # %% [markdown]
 # Few of many. But places are not minutes. The process spends its time where it *waits*: for the model, and for the
-# provider. W3 is exactly the wait for the provider's answer. **The dangerous place is also the slow one.** For a
-# number, you have to measure how long your tools take.
+# provider. The wait for the provider's answer is W2 and W3 together: where in it the provider acts, you do not know.
+# **So a slow place is a doubtful one.** For a number, you have to measure how long your tools take.
 
 # %% [markdown]
 # ## 5 · What you have to know about each tool
@@ -208,8 +209,8 @@ seen = [(str(facts), each.verdict, each.ambiguous) for facts, each in zip(known,
 pd.DataFrame(seen, columns=["what we know", "verdict", "ambiguous schedules"])
 
 # %% [markdown]
-# Each fact takes half of the doubt away, and not a line of the agent has changed. So this is the list to make for
-# your own agent, tool by tool:
+# The first fact takes half of the doubt away, the second one all that is left, and not a line of the agent has
+# changed. So this is the list to make for your own agent, tool by tool:
 #
 # | ask the documentation, or the vendor | if yes |
 # | --- | --- |
@@ -351,7 +352,7 @@ lab.close()
 # %% [markdown]
 # ## Check yourself
 #
-# Run the next cell. Choose, and press *Check*: it says why at once.
+# In the lab, run the next cell. Choose, and press *Check*: it says why at once.
 #
 # <details><summary>Without a kernel: the same questions as text</summary>
 #
