@@ -103,11 +103,12 @@ def judge(claim: Claim, measured: Sequence[Row]) -> Judged:
 
 
 def condition(good: Sequence[Row], bearing: Sequence[Row]) -> str:
-    """The values that only the rows have that show the claim: what it holds under."""
+    """The values of a field with which every row shows the claim: what it holds under."""
     bad = [row for row in bearing if row not in good]
     told = []
     for field in ("stack", "policy", "situation", "window", "effect", "name"):
         ours, others = {getattr(row, field) for row in good}, {getattr(row, field) for row in bad}
-        if ours and not ours & others:
-            told.append(f"{field} is {' or '.join(sorted(ours))}")
-    return "; ".join(told) or f"{len(good)} of {len(bearing)} rows show it"
+        if always := sorted(ours - others):
+            told.append((bool(ours & others), f"{field} is {' or '.join(always)}"))
+    exact = [words for partly, words in told if not partly]
+    return "; ".join(exact) or next((words for _, words in told), f"{len(good)} of {len(bearing)} rows show it")
