@@ -128,7 +128,8 @@ def test_without_scripts_the_questions_can_be_read(browser, path: Path):
 
 def test_in_jupyterlab_its_keys_answer_and_the_notebook_stays_as_it_is(page: Page, tmp_path: Path):
     code = """from labkit.widgets import Question, Quiz
-Quiz(Question("Which?", {"W2": "No.", "W3": "Yes."}, "W3"), Question("How many?", {2: "Both.", 1: "And the other?"}, 2))"""
+one = Question("Which?", {"W2": "No.", "W3": "Yes."}, "W3")
+Quiz(one, Question("How many?", {2: "Both.", 1: "And the other?"}, 2))"""
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)"}}
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel)
     nbformat.write(book, tmp_path / "quiz.ipynb")
