@@ -58,7 +58,11 @@ def test_trials_can_be_compared_with_and_names_may_be_one_of_several():
     assert judge(always, [row("bare", 40), row("keyed", 39), row("ledger", 0)]).condition == "policy is bare"
 
 
-@pytest.mark.parametrize("text", ["duplicated", "colour=red", "duplicated=0; import os", "__class__=1"])
+UNREADABLE = ("duplicated", "colour=red", "duplicated=0; import os", "__class__=1")
+INCOMPARABLE = ("duplicated=zero", "duplicated>=1", "outcome<pass")
+
+
+@pytest.mark.parametrize("text", UNREADABLE + INCOMPARABLE)
 def test_a_term_that_cannot_be_read_is_refused_with_the_claim_that_has_it(tmp_path: Path, text: str):
     path = tmp_path / "claims.csv"
     path.write_text(f"id,stack,claim,topic,rows,shows,note\nc7,Shop,once,effects,stack=shop,{text},\n", "utf-8")

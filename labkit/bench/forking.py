@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import select
 import signal
 import sys
 import traceback
@@ -21,6 +22,7 @@ import msgspec
 from labkit.bench.errand import Errand
 
 T = TypeVar("T", bound=Errand)
+GRACE = 5.0  # seconds
 
 
 def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], object]) -> None:
@@ -37,12 +39,22 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
         child = os.fork()
         if child == 0:
             _be_a_child(job, perform)
+        _wait(child, job.patience + GRACE)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         try:
             answers.write(msgspec.json.encode((child, status)) + b"\n")
             answers.flush()
         except BrokenPipeError:  # nobody reads the answers any more
             os._exit(0)
+
+
+def _wait(child: int, seconds: float) -> None:
+    """Wait for the end of `child`, and kill it if it outlives its own alarm: code may ignore that."""
+    if hasattr(os, "pidfd_open"):
+        ended = os.pidfd_open(child)
+        if not select.select([ended], [], [], seconds)[0]:
+            os.kill(child, signal.SIGKILL)
+        os.close(ended)
 
 
 def _be_a_child(job: T, perform: Callable[[T], None]) -> NoReturn:

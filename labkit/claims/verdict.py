@@ -22,7 +22,8 @@ from labkit.errors import InvalidInput
 
 Verdict = Literal["holds", "fails", "holds if", "not measured"]
 TERM = re.compile(r"(\w+)\s*(!=|=|<|>)\s*([^\s]+)")
-NOT_RUN = ("unsupported", "not run")
+NUMBER = re.compile(r"\d+(\.\d+)?")
+TEXTS = {name for name, kind in Row.__annotations__.items() if kind == "str"}
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -54,11 +55,19 @@ class Term(NamedTuple):
     operator: str
     value: str
 
+    def fits(self) -> bool:
+        """True when there is such a field, and it can be compared so: text by = and !=, a number with a number."""
+        if self.field in TEXTS:
+            return self.operator in ("=", "!=")
+        return self.field in COLUMNS and (self.value == "trials" or NUMBER.fullmatch(self.value) is not None)
+
     def holds(self, row: Row) -> bool:
         """True when the row shows it."""
         found = getattr(row, self.field)
         if isinstance(found, str):
             return (found.replace(" ", "_") in self.value.split("|")) == (self.operator == "=")
+        if found is None:
+            return False
         wanted = row.trials if self.value == "trials" else float(self.value)
         compared = {"=": found == wanted, "!=": found != wanted, "<": found < wanted, ">": found > wanted}
         return bool(compared[self.operator])
@@ -78,10 +87,10 @@ def terms(claim: Claim, text: str) -> list[Term]:
     """The terms of `text`; raise InvalidInput for anything else, or for a field that no row has."""
     found = [Term(*match.groups()) for match in TERM.finditer(text)]
     rest = TERM.sub("", text).strip()
-    unknown = [term.field for term in found if term.field not in COLUMNS]
-    if rest or unknown:
+    unfit = [f"{term.field}{term.operator}{term.value}" for term in found if not term.fits()]
+    if rest or unfit:
         raise InvalidInput(
-            f"claim {claim.id}: cannot read {rest or unknown[0]!r} in {text!r}",
+            f"claim {claim.id}: cannot read {rest or unfit[0]!r} in {text!r}",
             safe="nothing was changed",
             next=f"fields are {', '.join(COLUMNS)}",
         )

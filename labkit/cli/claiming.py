@@ -24,11 +24,11 @@ def survey(
 ) -> None:
     """Measure cells, checks and probes of some frameworks, all by default, and write the table that claims are held to.
 
-    Interrupted, the same command goes on where it was.
+    Rows of other frameworks stay in the table. Interrupted, the same command goes on where it was.
     """
     import shutil
 
-    from labkit.claims.measured import write
+    from labkit.claims.measured import read, write
     from labkit.claims.survey import survey as measure
     from labkit.errors import LabError
     from labkit.measure.plan import plan_of
@@ -40,7 +40,8 @@ def survey(
     folder = comparing.HOME / f"survey-{plan.id}"
     with progress(f"{len(names)} stacks") as tell:
         rows = measure(plan, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of))
-    write(out, rows)
+    ours = {row.stack for row in rows}
+    write(out, [*(row for row in (read(out) if out.exists() else []) if row.stack not in ours), *rows])
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -122,7 +122,8 @@ def replay(
     broken = [{"invariant": each.invariant, "text": each.text} for each in story.violations]
     enough = shortest(found, flow)
     data = {"counterexample": found, "violations": broken, "shortest": enough, "timeline": timeline.data()}
-    said = [f"broken: {each['invariant']}: {each['text']}" for each in broken] or ["no invariant is broken any more"]
+    said = [f"broken rule '{each['invariant']}': {each['text']}" for each in broken]
+    said = said or ["no invariant is broken any more"]
     said += [f"enough: crash at {', then at '.join(enough)}"] if enough != found.schedule else []
     emit(as_json, data, lambda: Group(timeline, "", *said))
     raise typer.Exit(1 if broken else 0)

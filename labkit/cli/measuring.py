@@ -46,7 +46,7 @@ def bench(
     if stack:
         ours = {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
         options.none_of("--stack", {**ours, "--provider": provider != "as-declared"})
-        comparing.bench_stacks(stack, policy, repeat, seed or 1, dsn, keep, plain, out, as_json)
+        comparing.bench_stacks(stack, policy, repeat, 1 if seed is None else seed, dsn, keep, plain, out, as_json)
     options.none_of("a bench without --stack", {"--seed": seed, "--dsn": dsn})
     flow = options.workflow_of(options.name_of(workflow, named))
     given = options.inputs_of(flow, case, inputs)

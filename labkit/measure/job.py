@@ -60,9 +60,9 @@ class Job(Errand, kw_only=True, frozen=True, forbid_unknown_fields=True):
 class Answer(msgspec.Struct, kw_only=True, frozen=True):
     """What a process that came to its end says of its run.
 
-    `status` is that of `Standing`, or `unsupported` or `needs a person`. `session` says whether something was left of
-    what an earlier process had in memory. `seconds` are those from its start to the first tap that it passed, or to
-    its end when it passed none.
+    `status` is that of `Standing`, `seen` for what was only looked at, or `unsupported` or `no answer`. `session` says
+    whether something was left of what an earlier process had in memory. `seconds` are those from its start to the first
+    tap that it passed, or to its end when it passed none.
     """
 
     status: str

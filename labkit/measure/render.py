@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LEGEND = (
-    "once: executed once. twice n/m: executed again in n of m trials. missing: over, and not executed. person: left to "
-    "a person. wrong: another step's result was used. failed: the run ended in an error. stuck: it came to no end."
+    "once: each effect was executed once. twice n/m: in n of m trials one was executed again. missing: over, and not "
+    "executed. person: left to a person. wrong: another step's result was used. failed: the run ended in an error. "
+    "stuck: it came to no end."
 )
 SIGNS = {"pass": "✓ pass", "fail": "✗ fail", "unsupported": "- unsupported", "not run": "? not run"}
 COSTS = ("paid again", "recovery ms, median", "95th percentile", "kB")

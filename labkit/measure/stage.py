@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from labkit.bench.job import Outside
-from labkit.errors import LabError
+from labkit.errors import LabError, Unsupported
 from labkit.measure.job import Answer
-from labkit.measure.trial import Cell, Site, answer_of
+from labkit.measure.trial import STATUSES, Cell, Site, answer_of
 from labkit.stacks.conformance import CHECKS, Finding, Seen
 
 
@@ -19,6 +19,8 @@ def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
         with site.world(f"conformance-{number}") as world:
             try:
                 yield name, check(RealStage(site, stack, world))
+            except Unsupported as lacking:
+                yield name, Finding("unsupported", lacking.what)
             except LabError as error:
                 yield name, Finding("not run", error.what)
 
@@ -37,7 +39,12 @@ class RealStage:
         more: dict[str, Any] = {"tap": tap, "argument": argument, "change": change}
         job = self._site.job(cell, self._world, self._count, verb, **more)  # type: ignore[arg-type]
         ended = self._site.launchers[0].run(job)
-        return self._seen(Answer(status="killed") if ended.reached else answer_of(job, ended))
+        told = Answer(status="killed") if ended.reached else answer_of(job, ended)
+        if told.status == "unsupported":
+            raise Unsupported(told.detail)
+        if told.status not in (*STATUSES, "killed", "seen"):
+            raise LabError(f"{verb}: {told.status}, {told.detail}")
+        return self._seen(told)
 
     def _seen(self, told: Answer) -> Seen:
         entries = self._world.entries()

@@ -97,7 +97,8 @@ class Stack:
 
     def lacks(self, what: str, reason: str = "") -> Unsupported:
         """The error for something that the framework does not offer."""
-        return Unsupported(f"{self.name} offers no {what}{': ' + reason if reason else ''}", safe="nothing was run")
+        why = f": {reason}" if reason else ""
+        return Unsupported(f"{self.name or type(self).__name__} offers no {what}{why}", safe="nothing was run")
 
 
 def drive(stack: Stack, desk: Desk, place: Place, how: str) -> Standing:

@@ -38,7 +38,10 @@ class Seen(NamedTuple):
 
 
 class Stage(Protocol):
-    """A new run of a stack. Each call is one real process, and returns when it has ended."""
+    """A new run of a stack. Each call is one real process, and returns when it has ended.
+
+    Raises Unsupported when the stack does not offer what is asked, LabError when the process says nothing that counts.
+    """
 
     def __call__(self, verb: str, *, tap: str = "", argument: str = "", change: str = "", policy: str = "bare") -> Seen:
         """Let a process do `verb` (see `labkit.measure.job`), killed at `tap`."""
@@ -53,7 +56,7 @@ def approval_across_processes(stage: Stage) -> Finding:
     """One process asks the manager and ends; another brings the answer, and the run is completed."""
     asked = stage("begin")
     if asked.status != "waiting":
-        return _not_there(asked, f"the first process ended {asked.status}: {asked.detail}")
+        return Finding("fail", f"the first process ended {asked.status}: {asked.detail}")
     approved = stage("approve")
     good = approved.status == "completed" and once(approved)
     return _judged(good, f"waiting in one process, {approved.status} in the next, executed {told(approved)}")
@@ -78,8 +81,6 @@ def brings_back_the_facts(stage: Stage) -> Finding:
     """L1: a new process finds what the run knew: case, verdict, draft, the receipt of the refund."""
     stage("start", tap=BEFORE_MAIL)
     found = stage("restored")
-    if found.status == "unsupported":
-        return Finding("unsupported", found.detail)
     missing = [name for name in ("case", "verdict", "draft", "refund_receipt") if name not in found.facts]
     return _judged(not missing, f"missing: {', '.join(missing)}" if missing else "all facts are there")
 
@@ -88,8 +89,6 @@ def brings_back_the_pointer(stage: Stage) -> Finding:
     """L2: a new process finds where the run had got to."""
     stage("start", tap=BEFORE_MAIL)
     found = stage("restored")
-    if found.status == "unsupported":
-        return Finding("unsupported", found.detail)
     return _judged(found.next_step == "send_mail", f"next step {found.next_step or 'unknown'!r}, expected 'send_mail'")
 
 
@@ -105,8 +104,6 @@ def has_a_history(stage: Stage) -> Finding:
     """The points of a finished run can be listed."""
     stage("start")
     found = stage("history")
-    if found.status == "unsupported":
-        return Finding("unsupported", found.detail)
     return _judged(len(found.points) >= len(PLAN), f"{len(found.points)} points for {len(PLAN)} steps")
 
 
@@ -114,14 +111,10 @@ def forks(stage: Stage) -> Finding:
     """A second run starts from the middle of the first; what came before that point is not executed again."""
     stage("start")
     history = stage("history")
-    if history.status == "unsupported":
-        return Finding("unsupported", history.detail)
     point = next((point for point in history.points if "send_mail" in point), "")
     if not point:
         return Finding("unsupported", f"no point before send_mail among {', '.join(history.points) or 'none'}")
     forked = stage("fork", argument=point)
-    if forked.status == "unsupported":
-        return Finding("unsupported", forked.detail)
     good = forked.status == "completed" and forked.executed.get("execute_refund") == 1
     return _judged(good, f"from {point}: {forked.status}, executed {told(forked)}")
 
@@ -137,7 +130,7 @@ def starting_again_is_harmless(stage: Stage) -> Finding:
     """Whoever starts the crashed run again, instead of resuming it, is refused, or executes nothing twice."""
     stage("start", tap=BEFORE_MAIL)
     again = stage("start")
-    good = max(again.executed.values()) == 1 and (once(again) or again.status != "completed")
+    good = max(again.executed.values(), default=0) == 1 and (once(again) or again.status != "completed")
     return _judged(good, f"{again.status}, executed {told(again)} {again.detail}".strip())
 
 
@@ -189,7 +182,3 @@ def told(seen: Seen) -> str:
 
 def _judged(good: bool, seen: str) -> Finding:
     return Finding("pass" if good else "fail", seen)
-
-
-def _not_there(seen: Seen, why: str) -> Finding:
-    return Finding("unsupported", seen.detail) if seen.status == "unsupported" else Finding("fail", why)

@@ -7,8 +7,8 @@ const FIT_LEAST = 36; // pixels a unit of width, at which every name fits its co
 const columnWidth = (name) => (OUTSIDE.includes(name) ? CALL_WIDTH : Math.max(0.8, (5.6 * name.length + 8) / FIT_LEAST));
 const OUTSIDE = ["call", "lookup", "compensate"];
 const MEANING = {
-  W1: "before the intent is committed",
-  W2: "intent committed, not yet called",
+  W1: "before the call is noted",
+  W2: "about to call, not yet called",
   W3: "executed at the provider, reply lost",
   W4: "reply received, result not yet committed",
   W5: "result committed",

@@ -69,8 +69,8 @@ function tableRows(shown) {
 const badge = ({ verdict }) => `<span class="ct-verdict ct-${verdict}">${VERDICTS[verdict]}</span>`;
 
 function verdict(outcome) {
-  const broken = [...new Set(outcome.broken.map(([name]) => name))].map(esc).join(", ");
-  return badge(outcome) + (broken ? ` broken: ${broken}` : "");
+  const broken = [...new Set(outcome.broken.map(([name]) => name))].map((name) => `'${esc(name)}'`).join(", ");
+  return badge(outcome) + (broken ? ` broken rules: ${broken}` : "");
 }
 
 /** What stands out: [mark, text] each. Nothing is fine when an invariant broke. */

@@ -236,27 +236,24 @@ draw(right, "steps", "ms", found[found["size"] == 4_000], "steps done", "millise
 show(figure, "Left, event-sourced stays flat and the others rise. Right, it is the other way round.")
 
 # %% [markdown]
-# Straight lines, so fit straight lines: `bytes = a + b × size` and `ms = c + d × steps`. The slopes are what matters.
+# Straight lines, so fit straight lines: `bytes = a + b × size` and `ms = c + d × steps`. The slopes are what matters. A
+# rise that is not larger than what repeated measurements differ by counts as flat.
+
+# %%
+from labkit.widgets import CostCurves
+
+lines = CostCurves(found).fits()
+lines.round(4)
 
 
 # %%
-def fit(name, x, y):
-    """Return (slope, start) of the straight line through what was measured of one engine."""
-    mine = found[found.engine == name]
-    slope, start = np.polyfit(mine[x], mine[y], 1)
-    return max(slope, 0), start  # nothing falls with size or steps: less than flat is noise
+def fit(name, what):
+    """Return (slope, start) of the straight line of one engine: `what` is bytes or ms."""
+    slope = {"bytes": "bytes for each character", "ms": "ms for each step"}[what]
+    return lines.loc[name, slope], lines.loc[name, what]
 
 
-slopes = pd.DataFrame(
-    {
-        "bytes for each character of state": {name: fit(name, "size", "bytes")[0] for name in NAMES},
-        "ms for each step behind us": {name: fit(name, "steps", "ms")[0] for name in NAMES},
-    }
-)
-slopes.round(4) + 0
-
-# %%
-of_state, of_steps = (slopes[column] for column in slopes)
+of_state, of_steps = lines["bytes for each character"], lines["ms for each step"]
 assert abs(of_state["snapshot"] - 1) < 0.1 and abs(of_state["hybrid"] - 1 / 4) < 0.05
 assert abs(of_state["event-sourced"]) < 0.05
 assert of_steps["event-sourced"] > max(abs(of_steps["snapshot"]), abs(of_steps["hybrid"]))
@@ -289,8 +286,8 @@ AGAIN = {"snapshot": 1, "event-sourced": 0, "hybrid": 0}
 
 def cost(name, size, steps, crash_rate):
     """Return seconds a step; `crash_rate` is crashes a step."""
-    written = np.polyval(fit(name, "size", "bytes"), size) / SPEED
-    back = np.maximum(np.polyval(fit(name, "steps", "ms"), steps), 0) / 1000
+    written = np.polyval(fit(name, "bytes"), size) / SPEED
+    back = np.maximum(np.polyval(fit(name, "ms"), steps), 0) / 1000
     return COMMITS[name] * SYNC + written + crash_rate * (back + AGAIN[name] * CALL)
 
 
@@ -337,8 +334,6 @@ print("as predicted")
 # hybrid is cheapest, and shrink its state until it is not.
 
 # %%
-from labkit.widgets import CostCurves
-
 curves = CostCurves(found, size=16_000, steps=100_000)
 assert all(name in curves.to_text() for name in NAMES)
 curves
@@ -360,7 +355,7 @@ curves
 # least where both are equal, and that gives a square root:
 
 # %%
-replay = max(fit("event-sourced", "steps", "ms")[0], 1e-9) / 1000  # seconds to replay one step
+replay = max(fit("event-sourced", "ms")[0], 1e-9) / 1000  # seconds to replay one step
 size = 16_000
 
 

@@ -6,8 +6,8 @@ const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unkno
 const verdict = (name) => `<span class="ct-verdict ct-${name}">${VERDICTS[name]}</span>`;
 const ABLE = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 const WINDOW = {
-  W1: "before the intent is committed",
-  W2: "intent committed, not yet called",
+  W1: "before the call is noted",
+  W2: "about to call, not yet called",
   W3: "executed at the provider, reply lost",
   W4: "reply received, result not yet committed",
   W5: "result committed",

@@ -34,7 +34,7 @@ function sentence({ tap, window, found, action, end, status, tracked }) {
 function rows(death, data) {
   const { found, tracked, decided } = death;
   const asked = decided ? `<code>decide</code> says <b>${DOES[decided]}</b>` : `<b>${DOES[death.action]}</b>, without being told to`;
-  const broken = death.broken.length ? ` broken: ${death.broken.map(esc).join(", ")}` : "";
+  const broken = death.broken.length ? ` broken rules: ${death.broken.map((rule) => `'${esc(rule)}'`).join(", ")}` : "";
   return [
     ["where it died", `<code>${esc(death.tap)}</code> <b>${death.window}</b> ${WINDOW[death.window]}`],
     ["what our ledger says", tracked ? `<b>${found}</b>. ${data.states[found].meaning}` : "nothing: this policy keeps no ledger"],
