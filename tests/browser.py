@@ -20,7 +20,7 @@ from labkit.doctor import BROWSERS
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium where it is, else Playwright's own, else no test, and why."""
     installed = next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -52,8 +52,12 @@ def test_chapter_02_from_opening_it_to_the_recovered_run(page: Page, tmp_path: P
 
 
 def drag_through_all_windows(page: Page, widget: Locator) -> None:
-    """Drag the crash along the payment, and back to W3."""
-    expect(handle(widget)).to_have_text("✗ W3")
+    """From W1, where the chapter puts the crash, to W3 by keys; then drag it along the payment, and back to W3."""
+    expect(handle(widget)).to_have_text("✗ W1")
+    handle(widget).focus()
+    for window in ("W2", "W3"):
+        page.keyboard.press("ArrowUp")
+        expect(handle(widget)).to_have_text(f"✗ {window}")
     x, _ = middle(widget)
     met = set()
     for by in range(-120, 180, 12):

@@ -56,7 +56,9 @@ def test_a_campaign_goes_on_after_ctrl_c_and_after_a_kill_and_measures_nothing_t
     found = json.loads(said)
     assert code == 0 and complained == "" and said.count("\n") == 1 and json.loads(out.read_text("utf-8")) == found
     assert interrupted.items() <= killed.items() and len(killed) < CELLS
-    assert found["before"] == len(killed) and found["trials"] == len(found["cells"]) == CELLS
+    recorded_but_not_reported = 2  # at most one a lane: the kill may come between a trial and the end of its cell
+    assert len(killed) - recorded_but_not_reported <= found["before"] <= len(killed)
+    assert found["trials"] == len(found["cells"]) == CELLS
     assert not any(cell["errors"] or cell["not_reached"] for cell in found["cells"]), "being ended is no result"
     assert {"versions", "machine", "servers", "seed", "repeat", "mode", "workers"} <= set(found)
     assert not list((tmp_path / ".labkit").iterdir())
@@ -132,7 +134,8 @@ def test_a_server_that_is_missing_is_said_and_is_no_success(tmp_path, monkeypatc
     monkeypatch.setenv("LABKIT_TEMPORAL", "nowhere")
     found = answer(labkit("bench", "--stack", "temporal", "--repeat", "1", "--json"), code=1)
     assert "nowhere" in found["not_run"]["temporal"] and found["cells"] == []
-    assert "not run: temporal" in " ".join(labkit("bench", "--stack", "temporal", "--repeat", "1").stdout.split())
+    said = really("bench", "--stack", "temporal", "--repeat", "1", cwd=tmp_path)
+    assert said.returncode == 1 and "not run: temporal" in " ".join(said.stdout.split())
 
 
 def test_a_workflow_of_ones_own_is_measured_as_the_readme_says(tmp_path):
