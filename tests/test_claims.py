@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,24 @@ def test_a_damaged_table_is_refused_with_its_line(tmp_path: Path):
     write(path, [row("bare", 3), row("keyed", 0)])
     path.write_text(path.read_text("utf-8").replace(",40,0,", ",many,0,"), "utf-8")
     with pytest.raises(InvalidInput, match="line 3"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda body: b"",
+        lambda body: body.replace(b"stack,kind", b"kind,stack"),
+        lambda body: body.replace(b",cell,", b",sell,"),
+        lambda body: body.replace(b"shop", b"\xff"),
+    ],
+    ids=["empty", "other columns", "unknown kind", "no text"],
+)
+def test_what_is_no_such_table_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]):
+    path = tmp_path / "measured.csv"
+    write(path, [row("bare", 3)])
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InvalidInput, match=r"measured\.csv is no table"):
         read(path)
 
 

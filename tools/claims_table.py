@@ -34,7 +34,9 @@ def windows(rows: Sequence[Row]) -> str:
         for policy in ("bare", "ledger"):
             found = {row.window: row for row in crashes if (row.stack, row.policy) == (stack, policy)}
             lines.append(f"| {stack} | {policy} | {' | '.join(rate(found.get(window)) for window in WINDOWS)} |")
-    return "\n".join(lines)
+    bounds = sorted({row.trials for row in crashes if row.trials})
+    told = ", ".join(f"0 of {trials} means a rate below {wilson(0, trials).high:.0%}" for trials in bounds)
+    return "\n".join([*lines, "", f"{told}."])
 
 
 def rate(row: Row | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,6 +17,9 @@ COUNTS = (*COUNTED, "failed", "stuck")
 """What is counted over the trials of a cell."""
 
 
+Kind = Literal["cell", "check", "probe"]
+
+
 class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One measured thing.
 
@@ -26,7 +29,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     """
 
     stack: str
-    kind: str
+    kind: Kind
     name: str = ""
     policy: str = ""
     situation: str = ""
@@ -44,7 +47,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     seconds_median: float | None = None
     seconds_95: float | None = None
     bytes: int | None = None
-    outcome: str = ""
+    outcome: Literal["", "pass", "fail", "unsupported", "not run"] = ""
     seen: str = ""
     versions: str = ""
 
@@ -74,7 +77,7 @@ def row_of_cell(cell: StackCell, versions: str) -> Row:
     )
 
 
-def rows_of_findings(stack: str, kind: str, findings: Mapping[str, Finding], versions: str) -> list[Row]:
+def rows_of_findings(stack: str, kind: Kind, findings: Mapping[str, Finding], versions: str) -> list[Row]:
     """The rows of a stack's checks or probes."""
     return [
         Row(
@@ -100,16 +103,25 @@ def write(path: Path, rows: Iterable[Row]) -> None:
 
 def read(path: Path) -> list[Row]:
     """Read a table; raise InvalidInput, with the line, for one that is not such a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = []
-        for number, fields in enumerate(csv.DictReader(file), start=2):
-            try:
-                rows.append(msgspec.convert({name: text for name, text in fields.items() if text}, Row, strict=False))
-            except (msgspec.ValidationError, TypeError) as error:
-                raise InvalidInput(
-                    f"{path}, line {number}: {error}", safe="nothing was changed", next="see datasets/README.md"
-                ) from None
-        return rows
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.DictReader(file)
+            if tuple(table.fieldnames or ()) != COLUMNS:
+                raise ValueError(f"its columns are {table.fieldnames}, expected {', '.join(COLUMNS)}")
+            return [_row(number, fields) for number, fields in enumerate(table, start=2)]
+    except (ValueError, csv.Error, TypeError) as error:  # of these are what msgspec and UTF-8 raise
+        raise InvalidInput(
+            f"{path} is no table of measured results: {error}",
+            safe="nothing was changed",
+            next="see datasets/README.md",
+        ) from None
+
+
+def _row(number: int, fields: dict[str, str]) -> Row:
+    try:
+        return msgspec.convert({name: text for name, text in fields.items() if text}, Row, strict=False)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ValueError(f"line {number}: {error}") from None
 
 
 def _field(value: Any) -> str:

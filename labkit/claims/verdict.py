@@ -23,7 +23,7 @@ from labkit.errors import InvalidInput
 Verdict = Literal["holds", "fails", "holds if", "not measured"]
 TERM = re.compile(r"(\w+)\s*(!=|=|<|>)\s*([^\s]+)")
 NUMBER = re.compile(r"\d+(\.\d+)?")
-TEXTS = {name for name, kind in Row.__annotations__.items() if kind == "str"}
+TEXTS = {"stack", "kind", "name", "policy", "situation", "window", "effect", "outcome", "seen", "versions"}
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +76,10 @@ class Term(NamedTuple):
 def read_claims(path: Path) -> list[Claim]:
     """Read the claims; raise InvalidInput, with the claim's id, for one whose `rows` or `shows` cannot be read."""
     with path.open(encoding="utf-8", newline="") as file:
-        claims = [msgspec.convert(fields, Claim) for fields in csv.DictReader(file)]
+        try:
+            claims = [msgspec.convert(fields, Claim) for fields in csv.DictReader(file)]
+        except (ValueError, csv.Error) as error:
+            raise InvalidInput(f"{path} is no table of claims: {error}", safe="nothing was changed") from None
     for claim in claims:
         terms(claim, claim.rows)
         terms(claim, claim.shows)

@@ -43,6 +43,8 @@ def survey(
     ours = {row.stack for row in rows}
     write(out, [*(row for row in (read(out) if out.exists() else []) if row.stack not in ours), *rows])
     shutil.rmtree(folder, ignore_errors=True)
+    left_out = sum(not row.trials for row in rows)
+    print(f"{out}: {len(rows)} rows measured, {left_out} of them without a trial")
 
 
 def claims(

@@ -21,8 +21,9 @@ def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
                 yield name, check(RealStage(site, stack, world))
             except Unsupported as lacking:
                 yield name, Finding("unsupported", lacking.what)
-            except LabError as error:
-                yield name, Finding("not run", error.what)
+            except Exception as error:  # of an adapter that does something else than it should
+                what = error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+                yield name, Finding("not run", what)
 
 
 class RealStage:
@@ -40,6 +41,8 @@ class RealStage:
         job = self._site.job(cell, self._world, self._count, verb, **more)  # type: ignore[arg-type]
         ended = self._site.launchers[0].run(job)
         told = Answer(status="killed") if ended.reached else answer_of(job, ended)
+        if tap and not ended.reached:
+            raise LabError(f"{verb} did not come to {tap}: {told.status} {told.detail}".strip())
         if told.status == "unsupported":
             raise Unsupported(told.detail)
         if told.status not in (*STATUSES, "killed", "seen"):

@@ -61,11 +61,13 @@ def every_stack() -> Iterator[tuple[str, Stack | InvalidInput]]:
 def _loaded(name: str, module: str, attribute: str) -> Stack:
     found = getattr(_imported(name, module), attribute, None)
     if not isinstance(found, Stack):
+        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise InvalidInput(
-            f"{name!r} is a {type(found).__name__}, expected a labkit.stacks.base.Stack",
+            f"{name!r} is {'not there' if found is None else what}, expected a labkit.stacks.base.Stack",
             safe="nothing was run",
             next="name an object, not its class: module:attribute",
         )
+    found.name = found.name or name
     return found
 
 
