@@ -322,7 +322,7 @@ pd.DataFrame({name: each[1:] for name, each in honest.items()}, index=["verdict"
 # the mail server, the run stops and says so. That is a column, too:
 
 # %%
-asks = [(row.effect, row.window) for row in ledger if row.open]
+asks = [(row.effect, row.window) for row in ledger if row.open and row.situation == "crash"]
 assert {effect for effect, _ in asks} == {"send_mail"}
 asks
 
