@@ -1,11 +1,14 @@
-"""What an author's mistakes look like: a step that cannot be one, and a step that failed."""
+"""What an author's mistakes look like: a module that fails, a step that cannot be one, and a step that failed."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Container, Mapping
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -57,3 +60,33 @@ def step_failed(step: str, run_id: str, error: BaseException) -> StepFailed:
         safe="nothing of this step was committed; the run stands at its last durable point",
         next="mend the step and resume the run",
     )
+
+
+def imported(what: str, module: str) -> ModuleType:
+    """The module called `module`, looked for in the current folder, too, as `python -m` does.
+
+    Raise InvalidInput, with file and line where there is one, when it cannot be imported; `what` is what it is for.
+    """
+    if not module:
+        raise InvalidInput(f"{what} names no module", safe="nothing was run", next="module:attribute")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return import_module(module)
+    except (Exception, SystemExit) as error:  # whatever somebody's module does
+        place, hint = _place_of(error)
+        raise InvalidInput(
+            f"{what} cannot be imported: {place}{type(error).__name__}: {error}", safe="nothing was run", next=hint
+        ) from error
+
+
+def _place_of(error: BaseException) -> tuple[str, str]:
+    """Where in the module it failed, and what to do about it."""
+    if isinstance(error, ImportError):  # there is no such module, or one that it needs
+        return "", f"check the name, or install what it needs; it was looked for in {Path.cwd()} and on the Python path"
+    if isinstance(error, SyntaxError):
+        file, line = error.filename, error.lineno
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = last.filename, last.lineno
+    return f"{file}:{line}: ", f"mend line {line}"

@@ -201,5 +201,5 @@ def test_each_view_has_a_picture_or_table_words_and_a_page_without_a_kernel(name
     page = view.to_html()
     local = page.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|src=|@import|url\([^#]|fetch\(|XMLHttp", local)
-    assert json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["alone"] is True  # type: ignore[index]
+    assert json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["state"]["alone"] is True  # type: ignore[index]
     assert page.count("</script>") == 3

@@ -5,13 +5,13 @@ It does what a new process does after a crash: look what is there, begin the run
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import sys
 from pathlib import Path
 
 import msgspec
 
+from labkit.bench.errand import be_patient
 from labkit.bench.job import Job, killed_by_provider
 from labkit.bench.trace import Found, Tracer
 from labkit.check.evidence import untracked
@@ -48,7 +48,7 @@ def look(runner: Runner, run_id: str) -> Found:
 
 if __name__ == "__main__":
     asked = msgspec.json.decode(sys.argv[1], type=Job)
-    faulthandler.dump_traceback_later(asked.patience, exit=True)
+    be_patient(asked.patience)
     perform(asked)
     sys.stdout.flush()
     os._exit(0)  # like a killed child, a finished one tidies nothing up

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import faulthandler
+import signal
 from pathlib import Path
 
 import msgspec
 
 PATIENCE = 60.0
 """Seconds after which a child that has not ended gives up, with a traceback of where it stood."""
+GRACE = 5.0
+"""Seconds more after which its parent ends it: code may ignore an alarm."""
+
+
+ALARM = getattr(signal, "SIGALRM", None)
+GAVE_UP = -int(ALARM) if ALARM else None
+"""Exit status of a process whose patience had run out; None where it looks like any other failure."""
+
+
+def be_patient(seconds: float) -> None:
+    """End this process after so many seconds, with a traceback of where it stood."""
+    if ALARM:
+        faulthandler.register(ALARM, chain=True)  # says where it stood, then lets the alarm end it
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    else:
+        faulthandler.dump_traceback_later(seconds, exit=True)
 
 
 class Errand(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

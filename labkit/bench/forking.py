@@ -7,7 +7,6 @@ standard input does, that is with the parent, however that ended.
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import os
 import select
@@ -19,10 +18,9 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from labkit.bench.errand import Errand
+from labkit.bench.errand import GRACE, Errand, be_patient
 
 T = TypeVar("T", bound=Errand)
-GRACE = 5.0  # seconds
 
 
 def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], object]) -> None:
@@ -30,7 +28,6 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer
     prepare()
-    faulthandler.register(signal.SIGALRM, chain=True)  # says where a child stood, then lets the alarm end it
     gc.collect()
     gc.freeze()  # or the first collection in each child copies every page
     jobs = msgspec.json.Decoder(kind)
@@ -49,7 +46,7 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
 
 
 def _wait(child: int, seconds: float) -> None:
-    """Wait for the end of `child`, and kill it if it outlives its own alarm: code may ignore that."""
+    """Wait for the end of `child`, and kill it if that has not come after so many `seconds`."""
     if hasattr(os, "pidfd_open"):
         ended = os.pidfd_open(child)
         if not select.select([ended], [], [], seconds)[0]:
@@ -61,7 +58,7 @@ def _be_a_child(job: T, perform: Callable[[T], None]) -> NoReturn:
     status = 1
     try:
         _redirect(job)
-        signal.setitimer(signal.ITIMER_REAL, job.patience)
+        be_patient(job.patience)
         perform(job)
         status = 0
     except BaseException:

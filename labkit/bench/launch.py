@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from labkit.bench.errand import Errand
+from labkit.bench.errand import GRACE, Errand
 from labkit.bench.trace import KILL, Found, read_trace
 from labkit.errors import InvalidInput, LabError
 from labkit.taps import Tap
@@ -73,6 +73,9 @@ class Plain:
             _start(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process,
         ):
             try:
+                status = process.wait(job.patience + GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
                 status = process.wait()
             finally:
                 process.kill()  # an interrupt leaves nothing behind; one that has ended is not touched

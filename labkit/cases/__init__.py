@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
+from labkit.authoring import imported
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 
@@ -22,12 +22,10 @@ def find_workflow(name: str) -> Workflow[Any]:
     if not attribute:
         near = get_close_matches(name, CASES, 1) or list(CASES)
         raise InvalidInput(f"there is no workflow {name!r}", next=f"try {near[0]}, or module:attribute of your own")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput(
-            f"workflow {name!r} cannot be imported: {error}", next="check module and attribute"
-        ) from error
+    loaded = imported(f"workflow {name!r}", module)
+    if not hasattr(loaded, attribute):
+        raise InvalidInput(f"workflow {name!r} cannot be imported: {module} has no {attribute}", next="check the name")
+    found = getattr(loaded, attribute)
     if not isinstance(found, Workflow):
         raise InvalidInput(f"{name!r} is a {type(found).__name__}, expected a labkit Workflow")
     return found

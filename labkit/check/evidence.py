@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -46,8 +47,7 @@ class Evidence(msgspec.Struct, kw_only=True):
 
     def activities_repeated(self) -> int:
         """How many activity calls were made again."""
-        calls = Counter(entry.subject for entry in self.outside if entry.kind == "activity")
-        return sum(calls.values()) - len(calls)
+        return activities_repeated(self.outside)
 
 
 def gather(runner: Runner, run_id: str, run: Run[Any] | None = None, *, reread: bool = False) -> Evidence:
@@ -88,6 +88,17 @@ def untracked(parts: Parts, tenant: str, run_id: str) -> set[str]:
     moments = parts.engine.history(run_id)
     known |= {moment.step for moment in moments if moment.kind in ("effect", "completed", "snapshot")}
     return {subject for subject in executed if step_of(subject) not in known}
+
+
+def activities_repeated(entries: Iterable[Entry]) -> int:
+    """How many activity calls in a provider's ledger were made again."""
+    calls = Counter(entry.subject for entry in entries if entry.kind == "activity")
+    return sum(calls.values()) - len(calls)
+
+
+def executed_steps(entries: Iterable[Entry]) -> Counter[str]:
+    """How often a provider's ledger has the effect of each step executed."""
+    return Counter(step_of(entry.subject) for entry in entries if entry.kind == "effect")
 
 
 def step_of(subject: str) -> str:

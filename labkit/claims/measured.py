@@ -13,10 +13,6 @@ from labkit.errors import InvalidInput
 from labkit.measure.report import COUNTED, StackCell
 from labkit.stacks.conformance import Finding
 
-COUNTS = (*COUNTED, "failed", "stuck")
-"""What is counted over the trials of a cell."""
-
-
 Kind = Literal["cell", "check", "probe"]
 
 
@@ -95,10 +91,12 @@ def rows_of_findings(stack: str, kind: Kind, findings: Mapping[str, Finding], ve
 
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Write a table; a value that is not known is an empty field."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    beside = path.with_name(f".{path.name}")
+    with beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows([_field(getattr(row, name)) for name in COLUMNS] for row in rows)
+    beside.replace(path)  # whoever dies before this leaves the old table
 
 
 def read(path: Path) -> list[Row]:

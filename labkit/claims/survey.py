@@ -5,15 +5,14 @@ from __future__ import annotations
 import pkgutil
 import shutil
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from labkit.claims.measured import Row, row_of_cell, rows_of_findings
-from labkit.errors import LabError
 from labkit.measure.campaign import run
 from labkit.measure.conforming import findings_of
-from labkit.measure.plan import Plan
-from labkit.measure.report import versions
+from labkit.measure.plan import Plan, versions
 from labkit.measure.servers import services_for
 from labkit.stacks import probes
 from labkit.stacks.conformance import Finding
@@ -27,13 +26,13 @@ def survey(plan: Plan, folder: Path, *, lanes: int = 2, tell: Progress = lambda 
 
     `tell(what, done, of)` is told how far it is. Raises InvalidInput for an unknown stack.
     """
-    report = run(plan, folder, lanes=lanes, progress=lambda done, of: tell("cells", done, of))
+    report = run(plan, folder, lanes=lanes, progress=partial(tell, "cells"))
     rows = [row_of_cell(cell, of_stack(cell.stack)) for cell in report.cells]
     for stack in plan.stacks:
-        checks = findings_of(stack, folder / "checks" / stack, lambda done, of, name=stack: tell(name, done, of))  # type: ignore[misc]
+        checks = findings_of(stack, folder / "checks" / stack, partial(tell, stack))
         rows += rows_of_findings(stack, "check", checks, of_stack(stack))
     for framework in frameworks(plan.stacks):
-        found = probed(framework, folder / "probes" / framework, lambda done, of, name=framework: tell(name, done, of))  # type: ignore[misc]
+        found = probed(framework, folder / "probes" / framework, partial(tell, framework))
         rows += rows_of_findings(framework, "probe", found, of_stack(framework))
     return rows
 
@@ -69,8 +68,7 @@ def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> di
             try:
                 found[name] = probe(folder / str(number), servers.addresses)
             except Exception as error:
-                what = error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-                found[name] = Finding("not run", what)
+                found[name] = Finding.not_run(error)
             tell(number, len(wanted))
     return found
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from labkit.errors import InvalidInput, LabError
+from labkit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from labkit.model import Workflow
@@ -87,8 +86,6 @@ def all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) ->
 
 def workflow_of(name: str) -> Workflow[Any]:
     """The workflow called `name`; code in the current folder is found, too."""
-    import sys
-
     from labkit.cases import find_workflow
 
     module, _, attribute = name.partition(":")
@@ -96,28 +93,7 @@ def workflow_of(name: str) -> Workflow[Any]:
     if not stem or module != stem:
         example = f"{stem or 'module'}:{attribute or 'attribute'}"
         raise InvalidInput(f"{name!r} names no module", safe="nothing was run", next=example)
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        return find_workflow(name)
-    except LabError:
-        raise
-    except Exception as error:
-        raise _broken_module(name, error) from error
-
-
-def _broken_module(name: str, error: Exception) -> InvalidInput:
-    """Where the code of a workflow fails when it is imported."""
-    if isinstance(error, SyntaxError):
-        file, line = error.filename, error.lineno
-    else:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        file, line = last.filename, last.lineno
-    return InvalidInput(
-        f"workflow {name!r} cannot be imported: {file}:{line}: {type(error).__name__}: {error}",
-        safe="nothing was run",
-        next=f"mend line {line}",
-    )
+    return find_workflow(name)
 
 
 def name_of(positional: str | None, option: str | None) -> str:

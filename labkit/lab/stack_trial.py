@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from labkit.bench.launch import Ended
 from labkit.cases.desk import EFFECTS, RECEIPTS
+from labkit.check.evidence import executed_steps, step_of
 from labkit.claims.measured import Row
 from labkit.lab.view import Shown
 from labkit.measure.job import Answer
@@ -57,7 +57,7 @@ class StackTrial(Shown):
     @property
     def executed(self) -> dict[str, int]:
         """How often the provider executed each effect."""
-        done = Counter(entry.subject.split(".")[1] for entry in self._entries if entry.kind == "effect")
+        done = executed_steps(self._entries)
         return {effect: done[effect] for effect in EFFECTS}
 
     @property
@@ -66,7 +66,7 @@ class StackTrial(Shown):
         import pandas as pd
 
         rows = [
-            ("before" if number < self._before else "after", entry.subject.split(".")[1], entry.key, entry.receipt_id)
+            ("before" if number < self._before else "after", step_of(entry.subject), entry.key, entry.receipt_id)
             for number, entry in enumerate(self._entries)
             if entry.kind == "effect"
         ]

@@ -17,7 +17,7 @@ from labkit.errors import LabError
 from labkit.lab.stack_trial import Recorded, StackTrial
 from labkit.measure.servers import services_for
 from labkit.measure.sites import Sites
-from labkit.measure.trial import Cell, answer_of, judge
+from labkit.measure.trial import Cell, judge
 from labkit.stacks.find import find_stack
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class StackLab:
             return recorded(cell)
         name = self._next(stack)
         with self._sites.at(stack, DEFAULT_MODE) as site, site.world(name) as world:
-            died = site.launch(cell, world, 1, "start", tap=str(cell.tap()))
+            died = site.crash(cell, world)
             if not died.reached:
                 raise LabError(f"{stack} did not die at {died.tap}: {died.output[-600:]}", next="run the cell again")
             before = len(world.entries())
-            found = answer_of(site.job(cell, world, LOOK, "restored"), site.launch(cell, world, LOOK, "restored"))
+            found = site.ask(cell, world, LOOK, "restored")
             answers = site.go_on(cell, world)
             entries = world.entries()
             result = judge(answers, entries, site.root / name / "store")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 import time_machine
 
+from labkit.bench.errand import be_patient
 from labkit.bench.job import killed_by_provider
 from labkit.bench.trace import Found, Tracer
 from labkit.cases.desk import Desk
@@ -39,7 +39,7 @@ def perform(job: Job) -> None:
     watch = Stopwatch(Tracer(job.trace, Found(), deadly), begun)
     moved = time_machine.travel(time.time() + job.shift) if job.shift else nullcontext()
     with listening(watch), moved:
-        answer = answer_of(stack, job, world)
+        answer = answered(stack, job, world)
         watch.stop()
         if job.verb in DRIVEN:
             tap(FINISH, "before")
@@ -63,7 +63,7 @@ class Stopwatch:
         self.seconds = self.seconds or time.perf_counter() - self._begun
 
 
-def answer_of(stack: Stack, job: Job, world: World) -> Answer:
+def answered(stack: Stack, job: Job, world: World) -> Answer:
     """Call the stack as the job says, and put what it returns or raises into words."""
     place = job.place()
     guard = Guard(job.policy, job.store, job.run_id, world)
@@ -98,7 +98,7 @@ def told(found: Any) -> Answer:
 
 if __name__ == "__main__":
     asked = msgspec.json.decode(sys.argv[1], type=Job)
-    faulthandler.dump_traceback_later(asked.patience, exit=True)
+    be_patient(asked.patience)
     perform(asked)
     sys.stdout.flush()
     os._exit(0)  # threads and servers of a framework would be waited for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -11,11 +11,10 @@ from labkit.bench.errand import Errand
 from labkit.bench.job import Outside
 from labkit.provider.wire import WorldInfo
 from labkit.stacks.base import Place
+from labkit.stacks.conformance import Verb
 
-Verb = Literal["start", "resume", "begin", "approve", "restored", "history", "fork"]
 DRIVEN = ("start", "resume")
-"""Verbs that take the run to its end, the manager approving; the others are one method of the stack each, except that
-`begin` is its `start`."""
+"""Verbs that take the run to its end, the manager approving."""
 
 
 class Job(Errand, kw_only=True, frozen=True, forbid_unknown_fields=True):

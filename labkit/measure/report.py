@@ -14,7 +14,6 @@ import msgspec
 
 from labkit.cases.desk import EFFECTS
 from labkit.measure.plan import Plan
-from labkit.measure.plan import versions as versions
 from labkit.measure.trial import SITUATIONS, WINDOWS, Cell, Result
 
 Z = 1.959964  # of the normal distribution: intervals of 95 %

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from labkit.bench.job import Outside
+from labkit.check.evidence import activities_repeated, executed_steps
 from labkit.errors import LabError, Unsupported
 from labkit.measure.job import Answer
 from labkit.measure.trial import STATUSES, Cell, Site, answer_of
-from labkit.stacks.conformance import CHECKS, Finding, Seen
+from labkit.stacks.conformance import CHECKS, Finding, Seen, Verb
 
 
 def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
@@ -22,8 +22,7 @@ def conformance(site: Site, stack: str) -> Iterator[tuple[str, Finding]]:
             except Unsupported as lacking:
                 yield name, Finding("unsupported", lacking.what)
             except Exception as error:  # of an adapter that does something else than it should
-                what = error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-                yield name, Finding("not run", what)
+                yield name, Finding.not_run(error)
 
 
 class RealStage:
@@ -33,15 +32,14 @@ class RealStage:
         self._site, self._world, self._count = site, world, 0
         self._stack = stack
 
-    def __call__(self, verb: str, *, tap: str = "", argument: str = "", change: str = "", policy: str = "bare") -> Seen:
+    def __call__(self, verb: Verb, *, tap: str = "", argument: str = "", change: str = "") -> Seen:
         """Let a process do `verb`; see `Stage`."""
         self._count += 1
-        cell = Cell(stack=self._stack, policy=policy, window="W1", effect="execute_refund")
+        cell = Cell(stack=self._stack, policy="bare", window="W1", effect="execute_refund")
         more: dict[str, Any] = {"tap": tap, "argument": argument, "change": change}
-        job = self._site.job(cell, self._world, self._count, verb, **more)  # type: ignore[arg-type]
-        ended = self._site.launchers[0].run(job)
-        told = Answer(status="killed") if ended.reached else answer_of(job, ended)
-        if tap and not ended.reached:
+        job = self._site.job(cell, self._world, self._count, verb, **more)
+        told = answer_of(job, self._site.launchers[0].run(job))
+        if tap and told.status != "killed":
             raise LabError(f"{verb} did not come to {tap}: {told.status} {told.detail}".strip())
         if told.status == "unsupported":
             raise Unsupported(told.detail)
@@ -51,14 +49,13 @@ class RealStage:
 
     def _seen(self, told: Answer) -> Seen:
         entries = self._world.entries()
-        calls = Counter(entry.subject for entry in entries if entry.kind == "activity")
         return Seen(
             status=told.status,
             facts=told.facts,
             next_step=told.next_step,
             points=told.points,
-            executed=Counter(entry.subject.split(".")[1] for entry in entries if entry.kind == "effect"),
-            paid=sum(calls.values()) - len(calls),
+            executed=executed_steps(entries),
+            paid=activities_repeated(entries),
             session=told.session,
             detail=told.detail,
         )

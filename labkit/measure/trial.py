@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -12,13 +10,16 @@ from typing import Any, Literal
 
 import msgspec
 
+from labkit.bench.errand import GAVE_UP
 from labkit.bench.job import Outside
-from labkit.bench.launch import Ended, Launcher
+from labkit.bench.launch import KILLED, Ended, Launcher
 from labkit.cases.desk import EFFECTS, RECEIPTS, TARGETS
+from labkit.check.evidence import activities_repeated, executed_steps
 from labkit.measure.child import FINISH
 from labkit.measure.guard import DATABASE, open_effects
-from labkit.measure.job import Answer, Job, Verb
+from labkit.measure.job import Answer, Job
 from labkit.provider.protocol import Entry
+from labkit.stacks.conformance import Verb
 from labkit.taps import Tap
 
 CASE = 17
@@ -29,8 +30,6 @@ instead of resumed; the clock of the new process has moved by `HOUR`."""
 HOUR = 3600.0
 STATUSES = ("completed", "waiting", "failed", "stuck")
 """How a run may stand in the end. What an adapter does not offer, or calls by another word, cannot be judged."""
-TIMED_OUT = -int(getattr(signal, "SIGALRM", 0)) or 1
-"""Exit status of a process whose patience had run out: that of its alarm, or of the watch that plain mode has."""
 WINDOWS = ("W1", "W2", "W3", "W4", "W5")
 
 
@@ -93,7 +92,7 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
     def trial(self, cell: Cell, name: str) -> Result:
         """Run one trial of `cell` in the new folder `name` below `root`."""
         with self.world(name) as world:
-            crashed = self.launch(cell, world, 1, "start", tap=str(cell.tap()))
+            crashed = self.crash(cell, world)
             if not crashed.reached:
                 return not_reached(crashed)
             answers = self.go_on(cell, world)
@@ -112,13 +111,17 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
         if cell.situation.startswith("clock"):
             more["shift"] = HOUR if cell.situation == "clock forward" else -HOUR
         with ThreadPoolExecutor(count) as pool:
-            started = [pool.submit(self.launch, cell, world, 2 + n, verb, launcher=n, **more) for n in range(count)]
-            lives = [each.result() for each in started]
-        return [answer_of(self.job(cell, world, 2 + n, verb), life) for n, life in enumerate(lives)]
+            asked = [pool.submit(self.ask, cell, world, 2 + n, verb, launcher=n, **more) for n in range(count)]
+            return [each.result() for each in asked]
 
-    def launch(self, cell: Cell, world: Outside, number: int, verb: Verb, launcher: int = 0, **more: Any) -> Ended:
-        """Run one process of a trial to its end."""
-        return self.launchers[launcher].run(self.job(cell, world, number, verb, **more))
+    def crash(self, cell: Cell, world: Outside) -> Ended:
+        """The process that begins the run and is to die."""
+        return self.launchers[0].run(self.job(cell, world, 1, "start", tap=str(cell.tap())))
+
+    def ask(self, cell: Cell, world: Outside, number: int, verb: Verb, launcher: int = 0, **more: Any) -> Answer:
+        """Let a process live to its end; return what it says."""
+        job = self.job(cell, world, number, verb, **more)
+        return answer_of(job, self.launchers[launcher].run(job))
 
     def job(self, cell: Cell, world: Outside, number: int, verb: Verb, **more: Any) -> Job:
         """The job of one process of a trial."""
@@ -156,25 +159,21 @@ def not_reached(life: Ended) -> Result:
     return Result(kind=kind, detail=f"{life.tap} was not reached, status {life.status}: {life.output[-600:]}")
 
 
-def read_answer(job: Job) -> Answer | None:
-    """What the process of `job` said, or None when it was killed before it could."""
-    return msgspec.json.decode(job.answer.read_bytes(), type=Answer) if job.answer.exists() else None
-
-
 def answer_of(job: Job, life: Ended) -> Answer:
-    """What the process of `job` said; one that raised has `failed`, one that never came to an end is `stuck`."""
-    said = read_answer(job)
-    if said:
-        return said
+    """What the process of `job` said, or `killed` if it died at its tap; one that raised has `failed`, one that never
+    came to an end is `stuck`."""
+    if life.reached:
+        return Answer(status="killed")
+    if job.answer.exists():
+        return msgspec.json.decode(job.answer.read_bytes(), type=Answer)
     last = (life.output.strip().splitlines() or [f"it ended with status {life.status}"])[-1]
-    return Answer(status="stuck" if life.status == TIMED_OUT else "failed", detail=last)
+    return Answer(status="stuck" if life.status in (GAVE_UP, KILLED) else "failed", detail=last)
 
 
 def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> Result:
     """Hold what the processes say against what the provider has done."""
     last = answers[-1]
-    effects = Counter(entry.subject.split(".")[1] for entry in entries if entry.kind == "effect")
-    calls = Counter(entry.subject for entry in entries if entry.kind == "activity")
+    effects = executed_steps(entries)
     missing = [step for step in EFFECTS if not effects[step]]
     completed = any(answer.status == "completed" for answer in answers)
     return Result(
@@ -186,7 +185,7 @@ def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> R
         wrong=any(wrong_result(answer) for answer in answers),
         false_finish=completed and bool(missing),
         open=open_effects(store, RUN),
-        paid=sum(calls.values()) - len(calls),
+        paid=activities_repeated(entries),
         seconds=last.seconds,
         size=size_of(store) or None,
         session=any(answer.session for answer in answers),

@@ -11,8 +11,12 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol
 
 from labkit.cases.desk import EFFECTS, PLAN
+from labkit.errors import LabError
 
 Outcome = Literal["pass", "fail", "unsupported", "not run"]
+Verb = Literal["start", "resume", "begin", "approve", "restored", "history", "fork"]
+"""What a process can be asked for: a method of `Stack` each, but that `start` and `resume` are driven to the end, with
+the manager approving, and `begin` is its `start` alone."""
 
 
 class Finding(NamedTuple):
@@ -20,6 +24,11 @@ class Finding(NamedTuple):
 
     outcome: Outcome
     seen: str
+
+    @classmethod
+    def not_run(cls, error: Exception) -> Finding:
+        """The finding of what could not be tried because of `error`."""
+        return cls("not run", error.what if isinstance(error, LabError) else f"{type(error).__name__}: {error}")
 
 
 class Seen(NamedTuple):
@@ -43,8 +52,8 @@ class Stage(Protocol):
     Raises Unsupported when the stack does not offer what is asked, LabError when the process says nothing that counts.
     """
 
-    def __call__(self, verb: str, *, tap: str = "", argument: str = "", change: str = "", policy: str = "bare") -> Seen:
-        """Let a process do `verb` (see `labkit.measure.job`), killed at `tap`."""
+    def __call__(self, verb: Verb, *, tap: str = "", argument: str = "", change: str = "") -> Seen:
+        """Let a process do `verb` (see `Verb`), killed at `tap`."""
         ...
 
 

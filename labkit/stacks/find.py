@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import Any
 
 from labkit import stacks
+from labkit.authoring import imported
 from labkit.errors import InvalidInput
 from labkit.stacks.base import Stack
 
@@ -31,12 +28,10 @@ def find_stack(name: str) -> Stack:
     """
     if ":" in name:
         module, _, attribute = name.partition(":")
-        if "" not in sys.path:
-            sys.path.insert(0, "")  # as `python -m` does: code in the current folder is found
         return _loaded(name, module, attribute)
     own = [module for module in modules() if f"{name}-".startswith(f"{module.replace('_', '-')}-")]
     if own:
-        found = {stack.name: stack for stack in _imported(name, f"{stacks.__name__}.{max(own, key=len)}").STACKS}
+        found = {stack.name: stack for stack in _adapters(name, max(own, key=len))}
         if name in found:
             return found[name]
     for entry in entry_points(group=GROUP, name=name):
@@ -48,7 +43,7 @@ def every_stack() -> Iterator[tuple[str, Stack | InvalidInput]]:
     """Each stack that can be found, by name; or, for a module that cannot be imported, why."""
     for module in modules():
         try:
-            yield from ((stack.name, stack) for stack in _imported(module, f"{stacks.__name__}.{module}").STACKS)
+            yield from ((stack.name, stack) for stack in _adapters(module, module))
         except InvalidInput as missing:
             yield module, missing
     for entry in entry_points(group=GROUP):
@@ -58,8 +53,13 @@ def every_stack() -> Iterator[tuple[str, Stack | InvalidInput]]:
             yield entry.name, missing
 
 
+def _adapters(name: str, module: str) -> tuple[Stack, ...]:
+    found: tuple[Stack, ...] = imported(f"stack {name!r}", f"{stacks.__name__}.{module}").STACKS
+    return found
+
+
 def _loaded(name: str, module: str, attribute: str) -> Stack:
-    found = getattr(_imported(name, module), attribute, None)
+    found = getattr(imported(f"stack {name!r}", module), attribute, None)
     if not isinstance(found, Stack):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise InvalidInput(
@@ -69,14 +69,3 @@ def _loaded(name: str, module: str, attribute: str) -> Stack:
         )
     found.name = found.name or name
     return found
-
-
-def _imported(name: str, module: str) -> Any:
-    try:
-        return import_module(module)
-    except (Exception, SystemExit) as error:  # whatever somebody's module does
-        raise InvalidInput(
-            f"stack {name!r} cannot be imported: {type(error).__name__}: {error}",
-            safe="nothing was run",
-            next=f"correct it, or install what it needs; it was looked for in {Path.cwd()} and on the Python path",
-        ) from error

@@ -2,7 +2,6 @@
 
 const Y = { window: 26, step: 42, calls: 84, commits: 108, ledger: 128, provider: 162, height: 204 };
 const THIN = 9; // pixels a column below which single events are not drawn
-const esc = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const label = (x, y, text, look = "") => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" class="${look}">${esc(text)}</text>`;
 const box = (x, y, wide, high, look) =>
   `<rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(wide, 1).toFixed(1)}" height="${high}" rx="3" class="${look}"/>`;

@@ -6,14 +6,6 @@ const TAIL = 0.8; // behind a step with an effect, so that the last word of the 
 const FIT_LEAST = 36; // pixels a unit of width, at which every name fits its column
 const columnWidth = (name) => (OUTSIDE.includes(name) ? CALL_WIDTH : Math.max(0.8, (5.6 * name.length + 8) / FIT_LEAST));
 const OUTSIDE = ["call", "lookup", "compensate"];
-const MEANING = {
-  W1: "before the call is noted",
-  W2: "about to call, not yet called",
-  W3: "executed at the provider, reply lost",
-  W4: "reply received, result not yet committed",
-  W5: "result committed",
-  between: "no effect at hand",
-};
 
 /** A life from its rows [number in the pool, column]: operations with their taps, and all taps in order. */
 function lifeOf(rows, pool, scene) {

@@ -8,13 +8,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from labkit.check.windows import MEANING
 from labkit.timeline import Timeline
 from labkit.timeline.svg import description
 
 HERE = Path(__file__).parent
 PARTS = ("layout.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
-KEYS = (HERE / "keys.js").read_text("utf-8")
-ESM = KEYS + "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
+COMMON = f"const MEANING = {json.dumps(MEANING)};\n{(HERE / 'common.js').read_text('utf-8')}"
+"""What stands before every widget's own code."""
+ESM = COMMON + "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
 CSS = (HERE / "timeline.css").read_text("utf-8")
 SHELL = (HERE / "page.html").read_text("utf-8")
 GAP = 16  # pixels between two runs
@@ -26,10 +28,15 @@ def key(policy: str, provider: str, drift: bool) -> str:
 
 
 def standalone(title: str, state: dict[str, Any], scenes: dict[str, Any]) -> str:
-    """One page that holds the code, the style, the state of the model and every scene by its `key`."""
-    holds = {"state": {"alone": {"second": bool(state["second"])}, "progress": "", **state}, "scenes": scenes}
-    data = json.dumps(holds, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"title": escape(title), "css": CSS, "esm": script(ESM), "data": data}
+    """One page that holds the timeline, the state of its model and every scene by its `key`."""
+    alone = {"alone": {"second": bool(state["second"])}, "progress": "", **state}
+    return filled(f"{title}: where may it crash?", CSS, ESM, alone, scenes)
+
+
+def filled(title: str, css: str, esm: str, state: dict[str, Any], scenes: dict[str, Any] | None = None) -> str:
+    """One page with a widget's style and code, and its model's state; `scenes` are what a turn of its knobs shows."""
+    holds = json.dumps({"state": state, "scenes": scenes or {}}, separators=(",", ":")).replace("<", "\\u003c")
+    parts = {"title": escape(title), "css": css, "esm": script(esm), "data": holds}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], SHELL)
 
 

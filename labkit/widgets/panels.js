@@ -2,7 +2,6 @@
 
 const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
 const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
-const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
 const PROVIDERS = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
 const button = (name, text, title, more = "") =>
@@ -65,8 +64,6 @@ function tableRows(shown) {
     })
     .join("");
 }
-
-const badge = ({ verdict }) => `<span class="ct-verdict ct-${verdict}">${VERDICTS[verdict]}</span>`;
 
 function verdict(outcome) {
   const broken = [...new Set(outcome.broken.map(([name]) => name))].map((name) => `'${esc(name)}'`).join(", ");

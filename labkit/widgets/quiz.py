@@ -12,13 +12,13 @@ import anywidget
 import traitlets as t
 
 from labkit.errors import InvalidInput
-from labkit.widgets.page import KEYS, script
+from labkit.widgets.page import COMMON, script
 from labkit.widgets.questions import Question, as_data, as_html, as_text, confirm, read_questions
 
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parents[1] / "notebooks"
 HEADING = "## Check yourself"
-ESM = KEYS + (HERE / "quiz.js").read_text("utf-8")
+ESM = COMMON + (HERE / "quiz.js").read_text("utf-8")
 CSS = (HERE / "quiz.css").read_text("utf-8")
 # The code of the widget, and in place of a notebook's model one that only keeps what it is given.
 ALONE = """<div class="qz-alone">{static}</div>

@@ -70,13 +70,13 @@ function detail(key, model) {
   const [cell, told] = [data.cells[key], model.get("examples")[key]];
   const broken = Object.entries(cell.invariants).map(([name, count]) => `<li>${esc(name)}: <b>${count}</b></li>`).join("");
   const rows = [
-    ["schedules", `${cell.schedules} with the first crash in ${key.split("/")[3]} ${verdict(cell.verdict)}`],
+    ["schedules", `${cell.schedules} with the first crash in ${key.split("/")[3]} ${badge(cell)}`],
     ["counted", counts(cell)],
     ["invariants broken", broken ? `<ul class="ht-list">${broken}</ul>` : "none"],
   ];
   if (told) {
     rows.push([told.found ? "its counterexample" : "an example", `crash at <code>${told.schedule.map(esc).join("</code>, then at <code>")}</code>`]);
-    rows.push(["what follows", `${words(told.status)} ${verdict(told.verdict)}<ul class="ht-list">${told.findings.map((text) => `<li>${esc(text)}</li>`).join("")}</ul>`]);
+    rows.push(["what follows", `${words(told.status)} ${badge(told)}<ul class="ht-list">${told.findings.map((text) => `<li>${esc(text)}</li>`).join("")}</ul>`]);
   }
   const picture = told?.picture === undefined ? "" : `<div class="ht-picture" role="region" tabindex="0" aria-label="the example as a picture">${model.get("pictures")[told.picture]}</div>`;
   return `<b>${key.split("/").join(" · ")}</b> <button type="button" data-close aria-label="close the cell">×</button>

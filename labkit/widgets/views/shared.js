@@ -1,18 +1,7 @@
 // What the views share. Python puts this before the file of a view, so that both are one module (see view.py).
 
-const esc = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const words = (name) => esc(name.replaceAll("_", " "));
-const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
-const verdict = (name) => `<span class="ct-verdict ct-${name}">${VERDICTS[name]}</span>`;
 const ABLE = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
-const WINDOW = {
-  W1: "before the call is noted",
-  W2: "about to call, not yet called",
-  W3: "executed at the provider, reply lost",
-  W4: "reply received, result not yet committed",
-  W5: "result committed",
-  between: "no effect at hand",
-};
 
 /** A list to choose from; `options` are pairs of a value and its text. */
 function knob(name, text, options) {

@@ -26,7 +26,7 @@ function deathOf(model) {
 const times = (count) => (count ? `has done it ${count === 1 ? "once" : count === 2 ? "<b>twice</b>" : `${count} times`}` : "has not done it");
 
 function sentence({ tap, window, found, action, end, status, tracked }) {
-  const first = `Killed at ${esc(tap)}: ${window}, ${WINDOW[window]}.`;
+  const first = `Killed at ${esc(tap)}: ${window}, ${MEANING[window]}.`;
   const then = tracked ? `The next process finds the effect <b>${found}</b>` : "Our own database says nothing of the effect";
   return `${first} ${then}: <b>${DOES[action]}</b>. In the end the run is ${words(status)}, and the provider ${times(end)}.`;
 }
@@ -36,14 +36,14 @@ function rows(death, data) {
   const asked = decided ? `<code>decide</code> says <b>${DOES[decided]}</b>` : `<b>${DOES[death.action]}</b>, without being told to`;
   const broken = death.broken.length ? ` broken rules: ${death.broken.map((rule) => `'${esc(rule)}'`).join(", ")}` : "";
   return [
-    ["where it died", `<code>${esc(death.tap)}</code> <b>${death.window}</b> ${WINDOW[death.window]}`],
+    ["where it died", `<code>${esc(death.tap)}</code> <b>${death.window}</b> ${MEANING[death.window]}`],
     ["what our ledger says", tracked ? `<b>${found}</b>. ${data.states[found].meaning}` : "nothing: this policy keeps no ledger"],
     ["what is true outside", `the provider ${times(death.then)}`],
     ["the rule", tracked ? data.states[found].rule : NO_LEDGER],
     ["the decision", asked],
     ["what the next process does", death.did.map(esc).join(", then ") || "nothing more in this step"],
     ["states that it goes through", death.path.join(" → ")],
-    ["how it ends", `${words(death.status)}; the provider ${times(death.end)} ${verdict(death.verdict)}${broken}`],
+    ["how it ends", `${words(death.status)}; the provider ${times(death.end)} ${badge(death)}${broken}`],
   ];
 }
 

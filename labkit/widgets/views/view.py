@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
 import traitlets as t
 
+from labkit.widgets.page import COMMON, filled
 from labkit.widgets.page import CSS as TIMELINE_CSS
-from labkit.widgets.page import KEYS, script
 
 HERE = Path(__file__).parent
 SYNC: dict[str, bool] = {"sync": True}
 CSS = TIMELINE_CSS + (HERE / "views.css").read_text("utf-8")
-SHELL = (HERE / "view.html").read_text("utf-8")
 
 
 def esm(*names: str) -> str:
     """The module of a view: what all share, then its own files."""
-    return KEYS + "\n".join((HERE / name).read_text("utf-8") for name in ("shared.js", *names))
+    return COMMON + "\n".join((HERE / name).read_text("utf-8") for name in ("shared.js", *names))
 
 
 class View(anywidget.AnyWidget):
@@ -52,9 +48,7 @@ class View(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _page(self, state: dict[str, Any]) -> str:
-        held = json.dumps({**state, "alone": True}, separators=(",", ":")).replace("<", "\\u003c")
-        parts = {"title": escape(self.title), "css": CSS, "esm": script(str(self._esm)), "data": held}
-        return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], SHELL)
+        return filled(self.title, CSS, str(self._esm), {**state, "alone": True})
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)

@@ -1,4 +1,8 @@
-// What every widget shares: keys that are ours, and a kernel that may be gone.
+// What every widget shares. Python puts this before a widget's own files, with the meaning of the windows (see page.py).
+
+const esc = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const VERDICTS = { valid: "✓ valid", invalid: "✗ invalid", unknown: "? unknown" };
+const badge = ({ verdict }) => `<span class="ct-verdict ct-${verdict}">${VERDICTS[verdict]}</span>`;
 
 const PATIENCE = 3000; // milliseconds that the kernel may take to say anything
 const NO_ANSWER = "No answer from the kernel. If it was restarted, run the cell above again.";
