@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
 
 import pytest
+from stack_site import sites_of
 
-from labkit.bench.launch import Zygote
-from labkit.measure.servers import services_for
 from labkit.measure.stage import RealStage, conformance
 from labkit.measure.trial import WINDOWS, Cell, Result, Site
-from labkit.provider.process import ProviderProcess
 from labkit.stacks.conformance import CHECKS
 
 FAILS = {"guards an effect", "brings back the environment"}
@@ -23,17 +20,8 @@ ON_POSTGRES = pytest.mark.parametrize("site", ["dbos-postgres"], indirect=True)
 @pytest.fixture(scope="module")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Site]]:
     """A stack by name, and where its processes run."""
-    root = tmp_path_factory.mktemp(request.param)
-    with ExitStack() as stack:
-        services = stack.enter_context(services_for([request.param], root / "servers"))
-        if services.missing:
-            pytest.skip(reason=f"{request.param} was not run: {services.missing}")
-        provider = stack.enter_context(ProviderProcess(root))
-        first, second = (stack.enter_context(closing(Zygote("labkit.measure.zygote", request.param))) for _ in range(2))
-        yield (
-            request.param,
-            Site(launchers=(first, second), url=provider.url, root=root, services=services.addresses),
-        )
+    with sites_of(request.param, tmp_path_factory.mktemp(request.param)) as [place]:
+        yield request.param, place
 
 
 def measure(site: tuple[str, Site], **about: str) -> Result:

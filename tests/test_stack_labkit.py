@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from stack_site import sites_of
 
-from labkit.bench.launch import Zygote
 from labkit.cases.desk import EFFECTS
 from labkit.measure.stage import conformance
 from labkit.measure.trial import WINDOWS, Cell, Site
-from labkit.provider.process import ProviderProcess
 from labkit.stacks.conformance import CHECKS
 
 FAILS = {
@@ -24,12 +22,8 @@ FAILS = {
 @pytest.fixture(scope="module", params=list(FAILS))
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Site]]:
     """One of our engines by name, and where its processes run."""
-    root: Path = tmp_path_factory.mktemp(request.param)
-    with ProviderProcess(root) as provider:
-        zygotes = (Zygote("labkit.measure.zygote", request.param), Zygote("labkit.measure.zygote", request.param))
-        yield request.param, Site(launchers=zygotes, url=provider.url, root=root)
-        for each in zygotes:
-            each.close()
+    with sites_of(request.param, tmp_path_factory.mktemp(request.param)) as [place]:
+        yield request.param, place
 
 
 def test_an_engine_keeps_what_it_promises_and_nothing_else(site):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
+from stack_site import sites_of
 
-from labkit.bench.launch import Zygote
-from labkit.measure.servers import services_for
 from labkit.measure.stage import conformance
 from labkit.measure.trial import WINDOWS, Cell, Site
-from labkit.provider.process import ProviderProcess
 from labkit.stacks.conformance import CHECKS
 from labkit.stacks.langgraph import STACKS
 
@@ -41,17 +37,8 @@ WRITTEN_AT_ONCE = ("langgraph", "langgraph-postgres")
 @pytest.fixture(scope="module", params=[stack.name for stack in STACKS])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Site]]:
     """One variant by name, and where its processes run."""
-    root: Path = tmp_path_factory.mktemp("langgraph")
-    with ExitStack() as stack:
-        services = stack.enter_context(services_for([request.param], root / "servers"))
-        if services.missing:
-            pytest.skip(reason=f"{request.param} was not run: {services.missing}")
-        provider = stack.enter_context(ProviderProcess(root))
-        zygotes = [stack.enter_context(closing(Zygote("labkit.measure.zygote", request.param))) for _ in range(2)]
-        yield (
-            request.param,
-            Site(launchers=(zygotes[0], zygotes[1]), url=provider.url, root=root, services=services.addresses),
-        )
+    with sites_of(request.param, tmp_path_factory.mktemp(request.param)) as [place]:
+        yield request.param, place
 
 
 def test_what_a_variant_keeps_and_what_it_does_not(site):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
 from itertools import count
-from pathlib import Path
 
 import pytest
+from stack_site import sites_of
 
-from labkit.bench.launch import Zygote
-from labkit.measure.servers import services_for
 from labkit.measure.stage import conformance
 from labkit.measure.trial import WINDOWS, Cell, Result, Site
-from labkit.provider.process import ProviderProcess
 from labkit.stacks.conformance import CHECKS
 
 SAME = {"guards an effect": "fail", "brings back the environment": "fail"}
@@ -29,16 +25,8 @@ NUMBERS = count(1)
 @pytest.fixture(scope="module", params=list(OUTCOMES))
 def sites(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     """A variant by name, and two sites for it: most of a trial is waiting for a timeout."""
-    root: Path = tmp_path_factory.mktemp("temporal")
-    with ExitStack() as stack:
-        services = stack.enter_context(services_for([request.param], root / "servers"))
-        if services.missing:
-            pytest.skip(reason=f"{request.param} was not run: {services.missing}")
-        provider = stack.enter_context(ProviderProcess(root))
-        zygotes = [stack.enter_context(closing(Zygote("labkit.measure.zygote", request.param))) for _ in range(4)]
-        pairs = [(zygotes[0], zygotes[1]), (zygotes[2], zygotes[3])]
-        made = [Site(launchers=two, url=provider.url, root=root, services=services.addresses) for two in pairs]
-        yield request.param, made
+    with sites_of(request.param, tmp_path_factory.mktemp(request.param), 2) as places:
+        yield request.param, places
 
 
 def trials(sites: Sites, cells: list[Cell]) -> list[Result]:
