@@ -19,7 +19,7 @@ from labkit.lab.view import Killed, RunView
 from labkit.model import Decision, Run, Workflow
 from labkit.provider.faults import Fault
 from labkit.runner import Runner, first_state
-from labkit.scenario import AS_DECLARED, approve_all
+from labkit.scenario import AS_DECLARED, Scenario, approve_all
 from labkit.store import runs
 from labkit.timeline import Timeline
 
@@ -82,6 +82,10 @@ class Lab:
     def run(self, run: str | RunView) -> RunView:
         """The run as far as it is recorded; nothing is executed or written."""
         return self._view(self._machine.reader(_id(run)).read(_id(run)))
+
+    def scenario(self, run: str | RunView) -> Scenario:
+        """How a run is run: its workflow, engine, policy and provider."""
+        return self._machine.scenario_of(self._machine.header(_id(run)))
 
     def kill(
         self,

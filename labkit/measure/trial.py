@@ -76,7 +76,6 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     paid: int = 0
     seconds: float = 0.0
     size: int | None = None
-    session: bool = False
 
 
 class Site(msgspec.Struct, kw_only=True, frozen=True):
@@ -188,7 +187,6 @@ def judge(answers: Sequence[Answer], entries: Sequence[Entry], store: Path) -> R
         paid=activities_repeated(entries),
         seconds=last.seconds,
         size=size_of(store) or None,
-        session=any(answer.session for answer in answers),
     )
 
 

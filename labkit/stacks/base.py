@@ -14,7 +14,7 @@ import msgspec
 from labkit.cases.desk import Desk, Facts
 from labkit.errors import InvalidInput, LabError, Unsupported
 
-__all__ = ["Desk", "Facts", "NeedsPerson", "Place", "Restored", "Stack", "Standing", "drive", "plain"]
+__all__ = ["Desk", "Facts", "NeedsPerson", "Place", "Restored", "Stack", "Standing", "drive"]
 
 
 class NeedsPerson(LabError):
@@ -118,8 +118,3 @@ def drive(stack: Stack, desk: Desk, place: Place, how: str) -> Any:
 
 APPROVALS = 3
 """How often the manager says yes before a run that goes on waiting counts as failed."""
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON can hold it, for frameworks that hand out their own types."""
-    return msgspec.to_builtins(value, enc_hook=str)

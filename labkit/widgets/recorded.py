@@ -34,7 +34,7 @@ class Recorded(NamedTuple):
         run of another version of the workflow.
         """
         view = lab.run(run)
-        scenario = lab._machine.scenario_of(lab._machine.header(view.id))  # the lab shows provider and code nowhere
+        scenario = lab.scenario(view)
         view.require(scenario.workflow, inputs)
         if view.run.workflow_version != scenario.workflow.version:
             versions = f"{view.run.workflow_version}, the code here is {scenario.workflow.version}"
