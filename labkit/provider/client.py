@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import select
 from collections.abc import Iterable, Mapping
-from http.client import HTTPConnection, HTTPException
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
+from httptools import HttpParserError
 
 from labkit.errors import EffectUnknown, InvalidInput
 from labkit.model import ActivityCall, Order, Receipt, Target
 from labkit.provider import wire
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
+from labkit.provider.connection import Connection
 from labkit.provider.faults import Fault
 from labkit.provider.protocol import PATIENCE, Entry
 from labkit.taps import Tap, tap
@@ -35,9 +35,11 @@ class Client:
     def __init__(self, url: str, world: str, *, patience: float = PATIENCE, info: wire.WorldInfo | None = None) -> None:
         _require_loopback(url)
         self.url, self.world = url.rstrip("/"), wire.require_name(world)
+        parts = urlsplit(self.url)
+        self._address = (str(parts.hostname), parts.port or 80)
         self._patience = patience
         self._info = info
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[Connection] = []
         self._pid = 0
 
     def create(
@@ -127,40 +129,38 @@ class Client:
 
     def _exchange(self, method: str, path: str, body: bytes, patience: float, label: str = "") -> bytes:
         """Send a request and return the body of its answer; an order's `executed` tap comes with the answer's head."""
-        connection = self._connection(patience)
+        connection = None
         try:
-            headers = {wire.PID_HEADER: str(self._pid)}
-            connection.request(method, f"/w/{self.world}{path}", body or None, headers)
-            response = connection.getresponse()
-            if label and response.getheader(wire.EXECUTED_HEADER):
+            connection = self._connection(patience)
+            answer = connection.request(method, f"/w/{self.world}{path}", {wire.PID_HEADER: str(self._pid)}, body)
+            if label and wire.EXECUTED_HEADER in answer.headers:
                 tap(label, "executed")
-            answer = response.read()
-        except (OSError, HTTPException) as error:
-            connection.close()
+            content = connection.finish(answer)
+        except BaseException as error:
+            if connection:
+                connection.close()
+            if not isinstance(error, (OSError, HttpParserError)):
+                raise
             raise EffectUnknown(
                 f"no clear answer to {method} {self.url}/w/{self.world}{path}: {type(error).__name__} {error}",
                 safe="it may or may not have been done",
                 next="reconcile before trying again; see whether the provider is still running",
             ) from error
-        except BaseException:
-            connection.close()
-            raise
         self._idle.append(connection)
-        if response.status != 200:
-            raise wire.error_of(response.status, answer)
-        return answer
+        if answer.status != 200:
+            raise wire.error_of(answer.status, content)
+        return content
 
-    def _connection(self, patience: float) -> HTTPConnection:
+    def _connection(self, patience: float) -> Connection:
         """A connection that nobody uses: an idle one that the provider has not closed, or a new one."""
         if self._pid != os.getpid():  # a forked process must not use its parent's sockets
             self._idle, self._pid = [], os.getpid()
         while self._idle:
             connection = self._idle.pop()
-            if connection.sock and not select.select([connection.sock], [], [], 0)[0]:
-                connection.sock.settimeout(patience)
+            if connection.usable(patience):
                 return connection
             connection.close()
-        return HTTPConnection(urlsplit(self.url).netloc, timeout=patience)
+        return Connection(*self._address, patience)
 
 
 def _read(answer: bytes, kind: type[T]) -> T:
