@@ -13,24 +13,14 @@ from functools import cache
 from typing import Any, Generic, get_type_hints
 
 import msgspec
+from ahocorasick_rs import BytesAhoCorasick
 
 from labkit.errors import InvalidInput, InvalidState
 from labkit.model import STATUSES, Run, S, Workflow
 
 SECRET_NAME = re.compile(r"^(.*_)?(api_?key|password|passwd|secret|credentials?|private_key|access_token)$", re.I)
-# Cheap byte probes first: the expression is only run where one of them is found.
-SECRET_PROBES = (
-    b"sk-",
-    b"sk_",
-    b"akia",
-    b"ghp_",
-    b"xoxb-",
-    b"private",
-    b"pass",
-    b"api",
-    b"secret",
-    b"access",
-    b"credential",
+_PROBES = BytesAhoCorasick(  # the expression is only run where one of them is found
+    [b"sk-", b"sk_", b"akia", b"ghp_", b"xoxb-", b"private", b"pass", b"api", b"secret", b"access", b"credential"]
 )
 SECRET_VALUE = re.compile(
     rb"\b(sk[-_][a-z0-9_-]{16,}|akia[a-z0-9]{16}|ghp_[a-z0-9]{20,}|xoxb-[a-z0-9-]{20,})"
@@ -59,13 +49,8 @@ def check_id(kind: str, text: str) -> str:
 def has_secret(body: bytes) -> bool:
     """True when the bytes look as if they held a credential."""
     lower = body.lower()
-    for probe in SECRET_PROBES:
-        at = lower.find(probe)
-        while at >= 0:
-            if SECRET_VALUE.search(lower, max(0, at - REACH), at + REACH):
-                return True
-            at = lower.find(probe, at + 1)
-    return False
+    found = _PROBES.find_matches_as_indexes(lower)
+    return any(SECRET_VALUE.search(lower, max(0, at - REACH), at + REACH) for _, at, _ in found)
 
 
 def unstorable(value: Any, path: str = "state") -> str:
