@@ -49,8 +49,10 @@ def check_id(kind: str, text: str) -> str:
 def has_secret(body: bytes) -> bool:
     """True when the bytes look as if they held a credential."""
     lower = body.lower()
-    found = _PROBES.find_matches_as_indexes(lower)
-    return any(SECRET_VALUE.search(lower, max(0, at - REACH), at + REACH) for _, at, _ in found)
+    for _, at, _ in _PROBES.find_matches_as_indexes(lower):
+        if SECRET_VALUE.search(lower, max(0, at - REACH), at + REACH):
+            return True
+    return False
 
 
 def unstorable(value: Any, path: str = "state") -> str:
