@@ -124,7 +124,7 @@ def test_a_miss_is_not_met():
 
 def test_the_marks_come_from_the_longest_run_of_the_smallest_state():
     def made(peer: str, size: int, count: int, ratio: float) -> Row:
-        return Row(peer=peer, state_bytes=size, steps=count, ratio=ratio)
+        return Row(peer=peer, state_bytes=size, steps=count, ratio=ratio, microseconds=ratio * 200)
 
     rows = [
         made(peer, 1_000, 1_000, ratio)

@@ -34,17 +34,15 @@ def steps(rows: list[Row]) -> list[Mark]:
     """
     timed = [row for row in rows if row.ratio is not None]
     size, most = min(row.state_bytes for row in timed), max(row.steps for row in timed)
-    ratio = {row.peer: row.ratio for row in timed if (row.state_bytes, row.steps) == (size, most) and row.ratio}
-    ours = [ratio[engine] for engine in ("snapshot", "event-sourced")]
-    found = [
-        at_most("snapshot step, in raw commits", ours[0], 1.2),
-        at_most("event-sourced step, in raw commits", ours[1], 1.2),
-    ]
+    found = {row.peer: row for row in timed if (row.state_bytes, row.steps) == (size, most)}
+    ours = [found[engine] for engine in ("snapshot", "event-sourced")]
+    slower = max(row.microseconds or 0 for row in ours)
+    told = [at_most(f"{row.peer} step, in raw commits", row.ratio, 1.2) for row in ours]
     for framework, times in (("LangGraph", 3), ("DBOS", 8)):
-        theirs = ratio.get(framework)
-        value = theirs / max(ours) if theirs else None
-        found.append(at_least(f"{framework} step, in steps of ours (the slower of the two)", value, times))
-    return found
+        theirs = found[framework].microseconds if framework in found else None
+        value = theirs / slower if theirs else None
+        told.append(at_least(f"{framework} step, in steps of ours (the slower of the two)", value, times))
+    return told
 
 
 def reading(found: Histories) -> list[Mark]:
