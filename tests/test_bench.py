@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
 
 import msgspec
 import psutil
@@ -15,8 +14,8 @@ import pytest
 from labkit import bench
 from labkit.bench.job import spec_of
 from labkit.bench.judging import Reference, outcome_of
-from labkit.bench.launch import KILLED, launcher
-from labkit.bench.trial import Site
+from labkit.bench.launch import KILLED
+from labkit.bench.trial import open_sites
 from labkit.cases import find_workflow
 from labkit.cases.refund import refund
 from labkit.check.theory import Crashed
@@ -69,8 +68,8 @@ def second(ctx, state):
 
 @pytest.fixture
 def site(tmp_path):
-    with ProviderProcess(tmp_path / "site") as provider, closing(launcher("plain", spec_of(refund))) as start:
-        yield Site(launcher=start, url=provider.url, root=tmp_path / "site")
+    with open_sites("plain", spec_of(refund), tmp_path / "site") as [site]:
+        yield site
 
 
 @pytest.fixture
@@ -113,8 +112,7 @@ def test_at_w2_and_w3_it_is_the_provider_who_kills(phase, site):
 def test_plain_and_zygote_processes_die_alike(tmp_path):
     lives = {}
     for mode in ("plain", bench.campaign.DEFAULT_MODE):
-        with ProviderProcess(tmp_path / mode) as provider, closing(launcher(mode, spec_of(refund))) as start:
-            site = Site(launcher=start, url=provider.url, root=tmp_path / mode)
+        with open_sites(mode, spec_of(refund), tmp_path / mode) as [site]:
             trials = [site.trial(SCENARIO, f"tap-{n}", [Tap.parse(tap)]) for n, tap in enumerate(SOME_TAPS)]
         lives[mode] = [
             [(life.status, life.passed, life.found) for life in trial.lives] + [trial.evidence.run.outcome()]

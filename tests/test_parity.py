@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from labkit.bench.job import spec_of
-from labkit.bench.launch import DEFAULT_MODE, launcher
-from labkit.bench.trial import STANDING, Site
+from labkit.bench.launch import DEFAULT_MODE
+from labkit.bench.trial import STANDING, open_sites
 from labkit.cases.refund import refund
 from labkit.clock import ManualClock
 from labkit.provider.ledger_file import read_ledger
-from labkit.provider.process import ProviderProcess
 from labkit.scenario import Scenario, drive
 from labkit.sim.lives import Simulation, first_life
 from labkit.sim.simulate import Dying
@@ -35,8 +34,8 @@ def scenario_of(engine, policy):
 
 @contextmanager
 def real_site(folder):
-    with ProviderProcess(folder) as provider, closing(launcher(DEFAULT_MODE, spec_of(refund))) as start:
-        yield Site(launcher=start, url=provider.url, root=folder)
+    with open_sites(DEFAULT_MODE, spec_of(refund), folder) as [site]:
+        yield site
 
 
 def rows(store):

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
 from threading import Event
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from labkit.bench.job import spec_of
 from labkit.bench.judging import Reference, outcome_of, reference_of
-from labkit.bench.launch import DEFAULT_MODE, launcher, require_mode
+from labkit.bench.launch import DEFAULT_MODE, require_mode
 from labkit.bench.log import Log, Settings
 from labkit.bench.report import BenchReport, report_of
-from labkit.bench.trial import Site
+from labkit.bench.trial import Site, open_sites
 from labkit.cases import find_workflow
 from labkit.check.theory import Crashed
 from labkit.check.windows import WINDOWS
@@ -27,7 +27,6 @@ from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
-from labkit.provider.process import ProviderProcess
 from labkit.runner import first_state
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
 
@@ -80,12 +79,12 @@ def run(
         mode=require_mode(mode),
     )
     first_state(found, settings.inputs)
-    if repeat < 1 or lanes < 1 or (keep and out is None):
-        raise InvalidInput(
-            f"repeat={repeat}, lanes={lanes}, keep={keep}, out={out}: expected at least 1, and a folder to keep in",
-            safe="nothing was run",
-        )
-    with _folder(out) as folder, closing(Log(folder, settings)) as log, _sites(settings, folder, lanes) as sites:
+    _require_sense(repeat, lanes, keep, out)
+    with (
+        _folder(out) as folder,
+        closing(Log(folder, settings)) as log,
+        open_sites(settings.mode, settings.workflow, folder / "trials", lanes) as sites,
+    ):
         return _go_on(settings, found, log, sites, keep, progress or (lambda done, of: None))
 
 
@@ -176,14 +175,12 @@ def _folder(out: str | Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-@contextmanager
-def _sites(settings: Settings, folder: Path, lanes: int) -> Iterator[list[Site]]:
-    """One site a lane, on one provider process; all processes end with the block."""
-    root = (folder / "trials").resolve()
-    with ExitStack() as stack:
-        provider = stack.enter_context(ProviderProcess(root))
-        launchers = [stack.enter_context(closing(launcher(settings.mode, settings.workflow))) for _ in range(lanes)]
-        yield [Site(launcher=each, url=provider.url, root=root) for each in launchers]
+def _require_sense(repeat: int, lanes: int, keep: bool, out: str | Path | None) -> None:
+    if repeat < 1 or lanes < 1 or (keep and out is None):
+        raise InvalidInput(
+            f"repeat={repeat}, lanes={lanes}, keep={keep}, out={out}: expected at least 1, and a folder to keep in",
+            safe="nothing was run",
+        )
 
 
 def _known(kind: str, asked: Sequence[str], known: Sequence[str] | dict[str, Any]) -> tuple[str, ...]:

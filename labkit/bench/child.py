@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from labkit.bench.errand import be_patient
+from labkit.bench.errand import be_patient, expect_alarm
 from labkit.bench.job import Job, killed_by_provider
 from labkit.bench.trace import Found, Tracer
 from labkit.check.evidence import untracked
@@ -48,6 +48,7 @@ def look(runner: Runner, run_id: str) -> Found:
 
 if __name__ == "__main__":
     asked = msgspec.json.decode(sys.argv[1], type=Job)
+    expect_alarm()
     be_patient(asked.patience)
     perform(asked)
     sys.stdout.flush()

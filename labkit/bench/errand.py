@@ -19,10 +19,15 @@ GAVE_UP = -int(ALARM) if ALARM else None
 """Exit status of a process whose patience had run out; None where it looks like any other failure."""
 
 
-def be_patient(seconds: float) -> None:
-    """End this process after so many seconds, with a traceback of where it stood."""
+def expect_alarm() -> None:
+    """Let this process, and those that it forks, say where they stand when `be_patient` ends them."""
     if ALARM:
-        faulthandler.register(ALARM, chain=True)  # says where it stood, then lets the alarm end it
+        faulthandler.register(ALARM, chain=True)  # chain: then the alarm ends it
+
+
+def be_patient(seconds: float) -> None:
+    """End this process, which expects the alarm, after so many seconds, with a traceback of where it stood."""
+    if ALARM:
         signal.setitimer(signal.ITIMER_REAL, seconds)
     else:
         faulthandler.dump_traceback_later(seconds, exit=True)

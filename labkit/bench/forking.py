@@ -18,7 +18,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from labkit.bench.errand import GRACE, Errand, be_patient
+from labkit.bench.errand import GRACE, Errand, be_patient, expect_alarm
 
 T = TypeVar("T", bound=Errand)
 
@@ -28,6 +28,7 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer
     prepare()
+    expect_alarm()
     gc.collect()
     gc.freeze()  # or the first collection in each child copies every page
     jobs = msgspec.json.Decoder(kind)

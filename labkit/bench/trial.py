@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,12 @@ import msgspec
 
 from labkit.bench.errand import PATIENCE
 from labkit.bench.job import Job, Outside
-from labkit.bench.launch import Ended, Launcher
+from labkit.bench.launch import Ended, Launcher, launcher
 from labkit.check.evidence import Evidence, gather
 from labkit.clock import ManualClock
 from labkit.provider.client import Client
+from labkit.provider.connection import Connections
+from labkit.provider.process import ProviderProcess
 from labkit.provider.wire import WorldInfo
 from labkit.scenario import Scenario
 from labkit.store.sqlite import SqliteStore
@@ -43,10 +45,10 @@ class Trial(msgspec.Struct, kw_only=True):
 
 
 class Site(msgspec.Struct, kw_only=True, frozen=True):
-    """Where trials run: how processes are started, the provider's address, the folder that is the provider's root."""
+    """Where trials run: how processes are started, connections to the provider, the folder that is its root."""
 
     launcher: Launcher
-    url: str
+    connections: Connections
     root: Path
     patience: float = PATIENCE
 
@@ -76,16 +78,27 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
         """The job of one process of a trial, whose world is open and was described by `info`."""
         folder = self.root / name
         files: dict[str, Any] = {"folder": str(folder), "database": str(folder / "lab.db"), "number": number}
-        outside = {"url": self.url, "world": folder.name, "info": info}
+        outside = {"url": self.connections.url, "world": folder.name, "info": info}
         return Job.of(scenario, **files, **outside, tap=str(tap or ""), clock=STANDING, patience=self.patience)
 
     @contextmanager
     def world(self, scenario: Scenario, name: str) -> Iterator[Client]:
         """A new folder and a new world for one trial; the world is closed afterwards, the files stay."""
         (self.root / name).mkdir(parents=True)
-        with closing(Outside(self.url, Path(name).name)) as client:
-            create_world(client, scenario, folder=name)
-            try:
-                yield client
-            finally:
-                client.close_world()
+        client = Outside(self.connections.url, Path(name).name, connections=self.connections)
+        create_world(client, scenario, folder=name)
+        try:
+            yield client
+        finally:
+            client.close_world()
+
+
+@contextmanager
+def open_sites(mode: str, workflow: str, root: Path, lanes: int = 1) -> Iterator[list[Site]]:
+    """So many sites on one provider process with root `root`; all processes end with the block."""
+    root = root.resolve()
+    with ExitStack() as stack:
+        provider = stack.enter_context(ProviderProcess(root))
+        connections = stack.enter_context(closing(Connections(provider.url)))
+        launchers = [stack.enter_context(closing(launcher(mode, workflow))) for _ in range(lanes)]
+        yield [Site(launcher=each, connections=connections, root=root) for each in launchers]

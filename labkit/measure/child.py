@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import time_machine
 
-from labkit.bench.errand import be_patient
+from labkit.bench.errand import be_patient, expect_alarm
 from labkit.bench.job import killed_by_provider
 from labkit.bench.trace import Found, Tracer
 from labkit.cases.desk import Desk
@@ -98,6 +98,7 @@ def told(found: Any) -> Answer:
 
 if __name__ == "__main__":
     asked = msgspec.json.decode(sys.argv[1], type=Job)
+    expect_alarm()
     be_patient(asked.patience)
     perform(asked)
     sys.stdout.flush()

@@ -52,7 +52,7 @@ FULL = Plan(
     replayed=40_000,
     lengths=(1_000, 10_000, 100_000),
     crashes=2,
-    campaign={"policies": ("ledger",)},
+    campaign={"policies": ("ledger",), "repeat": 3},
 )
 QUICK = Plan(
     settings=(Setting(1_000, 3, 1, 1),),

@@ -15,7 +15,7 @@ from labkit.errors import EffectUnknown, InvalidInput
 from labkit.model import ActivityCall, Order, Receipt, Target
 from labkit.provider import wire
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
-from labkit.provider.connection import Connection
+from labkit.provider.connection import Connections
 from labkit.provider.faults import Fault
 from labkit.provider.protocol import PATIENCE, Entry
 from labkit.taps import Tap, tap
@@ -28,19 +28,25 @@ class Client:
     """The world called `world` of the provider process at `url`, as a World; both can be read back.
 
     `patience` is how many seconds a call waits for an answer before it raises EffectUnknown; `info` what the provider
-    said about the world to whoever opened it. Connections are made on first use, and anew in a forked process. Raise
-    InvalidInput for a `url` that is not on this machine, or for a bad name.
+    said about the world to whoever opened it; `connections` those that it shares with other worlds. Connections are
+    made on first use, and anew in a forked process. Raise InvalidInput for a `url` that is not on this machine, or for
+    a bad name.
     """
 
-    def __init__(self, url: str, world: str, *, patience: float = PATIENCE, info: wire.WorldInfo | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        world: str,
+        *,
+        patience: float = PATIENCE,
+        info: wire.WorldInfo | None = None,
+        connections: Connections | None = None,
+    ) -> None:
         _require_loopback(url)
         self.url, self.world = url.rstrip("/"), wire.require_name(world)
-        parts = urlsplit(self.url)
-        self._address = (str(parts.hostname), parts.port or 80)
         self._patience = patience
         self._info = info
-        self._idle: list[Connection] = []
-        self._pid = 0
+        self._connections = connections or Connections(self.url)
 
     def create(
         self,
@@ -120,8 +126,7 @@ class Client:
 
     def close(self) -> None:
         """Close what is connected; the next use connects anew."""
-        while self._idle:
-            self._idle.pop().close()
+        self._connections.close()
 
     def _ask(self, method: str, path: str, body: Any, kind: type[T]) -> T:
         content = b"" if body is None else plain(body)
@@ -131,8 +136,8 @@ class Client:
         """Send a request and return the body of its answer; an order's `executed` tap comes with the answer's head."""
         connection = None
         try:
-            connection = self._connection(patience)
-            answer = connection.request(method, f"/w/{self.world}{path}", {wire.PID_HEADER: str(self._pid)}, body)
+            connection = self._connections.take(patience)
+            answer = connection.request(method, f"/w/{self.world}{path}", {wire.PID_HEADER: str(os.getpid())}, body)
             if label and wire.EXECUTED_HEADER in answer.headers:
                 tap(label, "executed")
             content = connection.finish(answer)
@@ -146,21 +151,10 @@ class Client:
                 safe="it may or may not have been done",
                 next="reconcile before trying again; see whether the provider is still running",
             ) from error
-        self._idle.append(connection)
+        self._connections.give_back(connection)
         if answer.status != 200:
             raise wire.error_of(answer.status, content)
         return content
-
-    def _connection(self, patience: float) -> Connection:
-        """A connection that nobody uses: an idle one that the provider has not closed, or a new one."""
-        if self._pid != os.getpid():  # a forked process must not use its parent's sockets
-            self._idle, self._pid = [], os.getpid()
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.usable(patience):
-                return connection
-            connection.close()
-        return Connection(*self._address, patience)
 
 
 def _read(answer: bytes, kind: type[T]) -> T:

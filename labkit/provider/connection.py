@@ -1,10 +1,12 @@
-"""One connection to the provider: a request of HTTP/1.1 on a socket, its answer through httptools' parser."""
+"""Connections to the provider: a request of HTTP/1.1 on a socket, its answer through httptools' parser."""
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import httptools
 
@@ -79,3 +81,33 @@ class Connection:
         if not data:
             raise ConnectionResetError("the connection was closed before the answer had come")
         answer.parser.feed_data(data)
+
+
+class Connections:
+    """The connections to the provider at `url` (`http://HOST:PORT`) that nobody uses at the moment, for any thread."""
+
+    def __init__(self, url: str) -> None:
+        self.url, parts = url, urlsplit(url)
+        self._host, self._port = str(parts.hostname), parts.port or 80
+        self._idle: list[Connection] = []
+        self._pid = os.getpid()
+
+    def take(self, patience: float) -> Connection:
+        """One that the provider has not closed, or a new one; raise OSError when it cannot be reached."""
+        if self._pid != os.getpid():  # a forked process must not use its parent's sockets
+            self._idle, self._pid = [], os.getpid()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable(patience):
+                return connection
+            connection.close()
+        return Connection(self._host, self._port, patience)
+
+    def give_back(self, connection: Connection) -> None:
+        """Keep `connection`, whose answer has been read to its end, for the next."""
+        self._idle.append(connection)
+
+    def close(self) -> None:
+        """Close all of them; the next use connects anew."""
+        while self._idle:
+            self._idle.pop().close()
