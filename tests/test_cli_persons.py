@@ -64,7 +64,7 @@ def test_what_happened_outside_is_shown_and_nothing_is_touched(db: Path):
         (("run", "--case", "21", "--run-id", "refund-20"), "begun with inputs case:20, not case:21"),
         (("run", "--case", "21", "--run-id", "refund-17", "--crash", "W3"), "begun with inputs case:17, not case:21"),
         (("cancel", "refund-20"), "only an open run can be cancelled"),
-        (("approve", "refund-20"), "labkit run --run-id refund-20"),
+        (("approve", "refund-20", "--verdict", "rejected"), "labkit run --run-id refund-20"),
         (("approve", "refund-18", "--verdict", "edited"), "no changes were given"),
         (("approve", "refund-18", "--verdict", "edit"), "did you mean edited?"),
         (("resolve", MAIL, "--verdict", "confirm"), "did you mean confirmed?"),

@@ -50,6 +50,17 @@ def test_a_decision_is_kept_and_the_run_goes_on_with_it(lab: Lab):
     assert dict(outside(lab))["payments"] == "payments-1"
 
 
+def test_the_same_decision_twice_is_harmless_and_another_one_is_refused(lab: Lab):
+    run = lab.start(refund, case=17)
+    lab.approve(run)
+    lab.approve(run)
+    assert lab.resume(run).status == lab.approve(run).status == "completed"
+    for other in ({"verdict": "rejected"}, {"by": "mia"}, {"verdict": "edited", "changes": {"amount": "20.00"}}):
+        with pytest.raises(InvalidInput, match="asks for no approval: it was approved by manager"):
+            lab.approve(run, **other)
+    assert len(outside(lab)) == 3
+
+
 def test_a_rejected_refund_pays_nothing(lab: Lab):
     lab.approve(lab.start(refund, case=17), verdict="rejected", by="mia")
     assert lab.resume("refund-17").status == "cancelled" and outside(lab) == []
@@ -160,7 +171,10 @@ def test_an_ambiguous_mail_waits_until_a_person_resolves_it(lab: Lab):
     with pytest.raises(InvalidInput, match=MAIL):
         lab.resolve(MAIL + "x", "not-done")
     lab.resolve(MAIL, "confirmed", "mail-1")
-    assert lab.resume("refund-17").status == "completed"
+    assert lab.resume("refund-17").status == lab.resolve(MAIL, "confirmed", "mail-1").status == "completed"
+    for verdict, receipt in (("not-done", ""), ("rejected", ""), ("confirmed", "mail-2")):
+        with pytest.raises(InvalidInput, match="is confirmed, expected ambiguous"):
+            lab.resolve(MAIL, verdict, receipt)
     assert [target for target, _ in outside(lab)] == ["payments", "mail", "tickets"]
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 from labkit.check.evidence import Evidence
 from labkit.coordination import approvals
 from labkit.effects import ledger
-from labkit.effects.reconcile import RESOLUTIONS, compensate, resolve
-from labkit.errors import InvalidInput, UnknownRun
+from labkit.effects.reconcile import compensate
+from labkit.errors import UnknownRun
 from labkit.lab import frames
+from labkit.lab.deciding import answer, settle
 from labkit.lab.kill import kill
-from labkit.lab.machine import Machine, known
+from labkit.lab.machine import Machine
 from labkit.lab.naming import chosen_id, run_id_of
 from labkit.lab.view import Killed, RunView
 from labkit.model import Decision, Run, Workflow
@@ -118,39 +119,19 @@ class Lab:
         by: str = "manager",
         changes: dict[str, Any] | None = None,
     ) -> RunView:
-        """Answer the open question of a run: `approved`, `edited` (with `changes`) or `rejected`. Then resume it."""
-        run_id, tenant = _id(run), self._machine.header(_id(run)).tenant_id
-        asked = [each for each in approvals.of_run(self._machine.store, run_id) if each.status == "requested"]
-        if not asked:
-            raise InvalidInput(
-                f"run {run_id} is {self.run(run_id).status} and asks for no approval",
-                safe="nothing was written",
-                next=f"labkit run --run-id {run_id} --db {self._machine.path} shows it; lab.run({run_id!r}) in Python",
-            )
-        decision = Decision(verdict=known("verdict", verdict, approvals.VERDICTS), by=by, changes=changes or {})
-        if verdict == "edited" and not changes:
-            raise InvalidInput(
-                "verdict edited changes nothing: no changes were given",
-                safe="nothing was written",
-                next="""--verdict edited --changes '{"amount": "20.00"}'; changes={"amount": "20.00"} in Python""",
-            )
-        with self._machine.recording(run_id):
-            approvals.decide(self._machine.store, tenant, asked[0].request_id, decision)
-        return self.run(run_id)
+        """Answer the open question of a run: `approved`, `edited` (with `changes`) or `rejected`. Then resume it.
+
+        The same answer once more changes nothing; another one is refused.
+        """
+        answer(self._machine, _id(run), Decision(verdict=verdict, by=by, changes=changes or {}))
+        return self.run(run)
 
     def resolve(self, effect_key: str, verdict: str, receipt: str = "") -> RunView:
-        """Say what became of an ambiguous effect: `confirmed` (with its receipt), `not-done` or `rejected`."""
-        known("verdict", verdict, RESOLUTIONS)
-        if (verdict == "confirmed") != bool(receipt):
-            raise InvalidInput(
-                f"verdict {verdict} {'needs a receipt' if verdict == 'confirmed' else f'has no receipt: {receipt!r}'}",
-                safe="nothing was written",
-                next=f"labkit outside --db {self._machine.path} lists receipts; lab.provider() in Python",
-            )
-        found = self._machine.effect(effect_key)
-        with self._machine.recording(found.run_id):
-            resolve(self._machine.store, found.tenant_id, effect_key, verdict, receipt)
-        return self.run(found.run_id)
+        """Say what became of an ambiguous effect: `confirmed` (with its receipt), `not-done` or `rejected`.
+
+        What the ledger says already may be said once more.
+        """
+        return self.run(settle(self._machine, effect_key, verdict, receipt))
 
     def compensate(self, effect_key: str) -> RunView:
         """Undo a confirmed effect at its provider."""

@@ -1,0 +1,55 @@
+"""Temporary folders that know their owner, so that those of a process that was killed are removed by the next one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+import psutil
+
+NAME = re.compile(r"labkit-(?:[a-z]+-)?(\d+)at(\d+)-\w+")
+DOUBT = 600  # seconds: setting the clock moves the time at which a process seems to have begun
+
+
+def scratch_folder(kind: str = "", *, inside: str | None = None) -> TemporaryDirectory[str]:
+    """A new folder for this process, to be used in `with` or cleaned up: `labkit-[kind-]PIDatSECONDS-...`.
+
+    It lies in the folder for temporary files, or in the folder `inside`. Folders of processes that are gone are
+    removed there first. `kind` is a word of small letters. Raises OSError when the folder cannot be made.
+    """
+    remove_left_behind(Path(inside or gettempdir()))
+    began = int(psutil.Process().create_time())
+    prefix = f"labkit-{kind}-" if kind else "labkit-"
+    return TemporaryDirectory(prefix=f"{prefix}{os.getpid()}at{began}-", dir=inside, ignore_cleanup_errors=True)
+
+
+def remove_left_behind(where: Path) -> None:
+    """Remove the scratch folders in `where` that belong to this user and whose process is gone; leave all others.
+
+    A folder that cannot be removed is left as well: it is tried again next time.
+    """
+    for path in where.glob("labkit-*at*-*"):
+        named = NAME.fullmatch(path.name)
+        if named and _is_own(path) and not _is_alive(int(named[1]), int(named[2])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:  # another process has just removed it
+        return False
+    return path.is_dir() and not path.is_symlink() and (os.name == "nt" or found.st_uid == os.geteuid())
+
+
+def _is_alive(pid: int, began: int) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - began) < DOUBT
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
