@@ -1,4 +1,4 @@
-"""LangGraph: the graph API on SQLite or Postgres in each durability mode, and the functional API.
+"""LangGraph: the graph or the functional API, with SQLite's saver or Postgres's, in one of the durability modes.
 
 Written as its documentation writes it. A graph has a node for each step and a checkpoint after each; an entrypoint has
 a task for each, and finds one that has run again by its name and by its position among the calls.
@@ -6,17 +6,17 @@ a task for each, and finds one that has run again by its name and by its positio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from psycopg.errors import DeadlockDetected, DuplicateObject, DuplicateTable, UniqueViolation
 
@@ -38,13 +38,21 @@ class Refund(TypedDict, total=False):
     ticket_receipt: str
 
 
+class Saver(NamedTuple):
+    """A checkpointer: how it is opened, and what it needs."""
+
+    open: Callable[[Place], AbstractContextManager[BaseCheckpointSaver[Any]]]
+    packages: tuple[str, ...]
+    services: tuple[str, ...] = ()
+
+
 class Graph(Stack):
-    """The graph API on a SQLite file, in one of the three durability modes."""
+    """The graph API, with a saver and in a durability mode."""
 
-    packages: tuple[str, ...] = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
-
-    def __init__(self, name: str, durability: Literal["sync", "async", "exit"]) -> None:
-        self.name, self.durability = name, durability
+    def __init__(self, name: str, saver: Saver, durability: Literal["sync", "async", "exit"] = "sync") -> None:
+        self.name, self.saver, self.durability = name, saver, durability
+        self.packages = ("langgraph", "langgraph-checkpoint", *saver.packages)
+        self.services = saver.services
 
     def start(self, desk: Desk, place: Place) -> Standing:
         """Invoke the graph with its input; it ends, or returns at the interrupt."""
@@ -71,9 +79,8 @@ class Graph(Stack):
     def history(self, desk: Desk, place: Place) -> list[str]:
         """The checkpoints: the id of each, and the node that comes next."""
         with self.app(desk, place) as app:
-            states = list(app.get_state_history(config(place)))
-        ids = [state.config["configurable"]["checkpoint_id"] for state in states]
-        return [f"{one} {' '.join(state.next) or 'end'}" for one, state in zip(ids[::-1], states[::-1], strict=True)]
+            states = list(app.get_state_history(config(place)))[::-1]
+        return [f"{state.config['configurable']['checkpoint_id']} {' '.join(state.next) or 'end'}" for state in states]
 
     def fork(self, desk: Desk, place: Place, point: str) -> Standing:
         """Branch off an old checkpoint with `update_state` and go on from there; the branch is the thread's latest."""
@@ -84,14 +91,8 @@ class Graph(Stack):
     @contextmanager
     def app(self, desk: Desk, place: Place) -> Iterator[Any]:
         """The compiled graph on its checkpointer."""
-        with self.saver(place) as saver:
+        with self.saver.open(place) as saver:
             yield graph_of(desk).compile(checkpointer=saver)
-
-    @contextmanager
-    def saver(self, place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
-        """The checkpointer, which makes its tables when they are missing."""
-        with SqliteSaver.from_conn_string(str(place.folder / "checkpoints.sqlite")) as saver:
-            yield saver
 
     def _invoke(self, app: Any, place: Place, given: Any, where: RunnableConfig | None = None) -> Standing:
         """Invoke, and tell where that ended: `next` names what is left, and nothing left counts as the end."""
@@ -102,27 +103,13 @@ class Graph(Stack):
         return Standing("failed" if left else "completed", result, f"next: {', '.join(left)}" if left else "")
 
 
-class PostgresGraph(Graph):
-    """The same graph with its checkpoints in Postgres."""
-
-    packages = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-postgres", "psycopg")
-    services = ("postgres",)
-
-    @contextmanager
-    def saver(self, place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
-        """The checkpointer; `setup` makes or migrates its tables."""
-        with PostgresSaver.from_conn_string(place.services["postgres"]) as saver:
-            set_up(saver)
-            yield saver
-
-
 class Functional(Graph):
-    """The functional API on a SQLite file: a task of its own for each step."""
+    """The functional API: a task of its own for each step."""
 
     @contextmanager
     def app(self, desk: Desk, place: Place) -> Iterator[Any]:
         """The entrypoint on its checkpointer."""
-        with self.saver(place) as saver:
+        with self.saver.open(place) as saver:
 
             @entrypoint(checkpointer=saver)
             def refund(given: Facts) -> Facts:
@@ -155,23 +142,36 @@ class SharedTask(Functional):
         return call_tool(desk.do)
 
 
+@contextmanager
+def on_postgres(place: Place) -> Iterator[BaseCheckpointSaver[Any]]:
+    """The saver in Postgres; `setup` makes or migrates its tables."""
+    with PostgresSaver.from_conn_string(place.services["postgres"]) as saver:
+        set_up(saver)
+        yield saver
+
+
+SQLITE = Saver(
+    lambda place: SqliteSaver.from_conn_string(f"{place.folder}/checkpoints.sqlite"), ("langgraph-checkpoint-sqlite",)
+)
+POSTGRES = Saver(on_postgres, ("langgraph-checkpoint-postgres", "psycopg"), ("postgres",))
 STACKS = (
-    Graph("langgraph", "sync"),
-    Graph("langgraph-async", "async"),
-    Graph("langgraph-exit", "exit"),
-    PostgresGraph("langgraph-postgres", "sync"),
-    Functional("langgraph-functional", "sync"),
-    SharedTask("langgraph-shared", "sync"),
+    Graph("langgraph", SQLITE),
+    Graph("langgraph-async", SQLITE, "async"),
+    Graph("langgraph-exit", SQLITE, "exit"),
+    Graph("langgraph-postgres", POSTGRES),
+    Graph("langgraph-postgres-async", POSTGRES, "async"),
+    Graph("langgraph-postgres-exit", POSTGRES, "exit"),
+    Functional("langgraph-functional", SQLITE),
+    Functional("langgraph-postgres-functional", POSTGRES),
+    SharedTask("langgraph-shared", SQLITE),
 )
 
 
 def graph_of(desk: Desk) -> StateGraph[Any]:
     """A chain of nodes, one for each step of the desk's plan."""
     graph: StateGraph[Any] = StateGraph(Refund)
-    for before, step in zip((START, *desk.plan), desk.plan, strict=False):
-        graph.add_node(step, node_of(desk, step))
-        graph.add_edge(before, step)
-    graph.add_edge(desk.plan[-1], END)
+    graph.add_edge(START, desk.plan[0])
+    graph.add_sequence([(step, node_of(desk, step)) for step in desk.plan])
     return graph
 
 
