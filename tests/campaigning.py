@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 BENCH = ("bench", "--stack", "bare-saved", "--policy", "bare", "--repeat", "1", "--json")
-CELLS = 21
+CELLS = 22
 """Of one stack under one policy."""
 STEPS = "SELECT count(*) FROM {}operation_outputs WHERE function_name = 'trial'"
 

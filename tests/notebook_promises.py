@@ -96,6 +96,6 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("told(*judged)", "not measured", 1),  # no verdict without trials
         ("MINE = ", "holds", 1),  # the reader's own claim
         ("promised = ", "holds", 1),  # the crash that breaks it: never twice, and
-        ("lost = ", "<td>0</td>", 9),  # lost in three windows of five
+        ("fields = ", "<td>0</td>", 14),  # something is lost in three windows of five
     ],
 }

@@ -11,6 +11,7 @@ from labkit.claims.measured import Row, read, write
 from labkit.claims.table import judged, markdown
 from labkit.claims.verdict import Claim, judge, read_claims
 from labkit.errors import InvalidInput
+from tools.claims_table import windows
 
 
 def row(policy: str, duplicated: int, trials: int = 40, **more: object) -> Row:
@@ -77,10 +78,18 @@ def test_a_table_that_was_written_is_read_back_as_it_was(tmp_path: Path):
     assert read(tmp_path / "measured.csv") == rows
 
 
+def test_the_readme_shows_the_control_beside_the_windows_and_only_the_refunds_own_count():
+    mail = {"effect": "send_mail", "window": "W1"}
+    crashes = [row("bare", 10, 10), row("bare", 0, 10, window="W5", other_duplicated=10), row("bare", 10, 10, **mail)]
+    text = windows([*crashes, row("bare", 0, 10, situation="no kill", window="", effect="")])
+    assert "| stack | policy | no kill | W1 |" in text
+    assert "| shop | bare | 0/10 | ? | ? | **10/10** (72%-100%) | ? | 0/10 |" in text
+
+
 def test_a_damaged_table_is_refused_with_its_line(tmp_path: Path):
     path = tmp_path / "measured.csv"
     write(path, [row("bare", 3), row("keyed", 0)])
-    path.write_text(path.read_text("utf-8").replace(",40,0,", ",many,0,"), "utf-8")
+    path.write_text(path.read_text("utf-8").replace(",40,0,0,", ",many,0,0,"), "utf-8")
     with pytest.raises(InvalidInput, match="line 3"):
         read(path)
 

@@ -60,6 +60,11 @@ def test_where_the_server_is_missing_the_record_is_shown_and_says_so(table):
     assert list(found.loc["a signal and a timer survive the worker"]) == ["pass", "recorded: so"]
 
 
+def test_a_kill_without_a_kill_is_refused(lab):
+    with pytest.raises(LabError, match="without a kill"):
+        lab.kill("bare-saved", window="", effect="", situation="no kill")
+
+
 def test_the_recorded_cells_are_a_table(table):
     assert list(measured("temporal")["duplicated"]) == [40]
     assert measured("dbos").empty and measured(policy="ledger").empty

@@ -12,7 +12,7 @@ from pathlib import Path
 from labkit.claims.measured import Row, read
 from labkit.claims.table import judged, markdown
 from labkit.measure.report import wilson
-from labkit.measure.trial import WINDOWS
+from labkit.measure.trial import NO_KILL, WINDOWS
 from tools.reading_order import between
 
 EFFECT = "execute_refund"
@@ -27,16 +27,22 @@ def fill(root: Path, text: str) -> str:
 
 
 def windows(rows: Sequence[Row]) -> str:
-    """Return the table of how often the refund was paid twice, in Markdown: a row a stack, a column a window."""
-    crashes = [row for row in rows if row.kind == "cell" and row.situation == "crash" and row.effect == EFFECT]
-    lines = [f"| stack | policy | {' | '.join(WINDOWS)} |", f"| --- | --- |{' --- |' * len(WINDOWS)}"]
+    """Return the table of how often the refund was paid twice, in Markdown: a row a stack, a column a window.
+
+    The first column is the control: how often any effect was executed twice without a kill.
+    """
+    cells = [row for row in rows if row.kind == "cell"]
+    crashes = [row for row in cells if row.situation == "crash" and row.effect == EFFECT]
+    shown = [row for row in cells if row.situation == NO_KILL] + crashes
+    columns = ("", *WINDOWS)  # the control's window is empty
+    lines = [f"| stack | policy | {NO_KILL} | {' | '.join(WINDOWS)} |", f"| --- | --- |{' --- |' * len(columns)}"]
     for stack in dict.fromkeys(row.stack for row in crashes):
         for policy in ("bare", "ledger"):
-            found = {row.window: row for row in crashes if (row.stack, row.policy) == (stack, policy)}
-            lines.append(f"| {stack} | {policy} | {' | '.join(rate(found.get(window)) for window in WINDOWS)} |")
+            found = {row.window: row for row in shown if (row.stack, row.policy) == (stack, policy)}
+            lines.append(f"| {stack} | {policy} | {' | '.join(rate(found.get(window)) for window in columns)} |")
     bounds = sorted({row.trials for row in crashes if row.trials})
     told = ", ".join(f"0 of {trials} means a rate below {wilson(0, trials).high:.0%}" for trials in bounds)
-    return "\n".join([*lines, "", f"{told}."])
+    return "\n".join([*lines, "", f"{told}. Without a kill, any of the three effects counts."])
 
 
 def rate(row: Row | None) -> str:

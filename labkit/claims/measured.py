@@ -20,8 +20,9 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     """One measured thing.
 
     `kind` is `cell`, `check` (of the conformance) or `probe`. A cell has a policy, a situation, a window, an effect and
-    counts over its `trials`; a check or a probe has a `name`, an `outcome` (pass, fail, unsupported, not run) and one
-    trial, none if it was not run. `seen` is what was seen, in words; `versions` those of the framework's packages.
+    counts over its `trials`, as `StackCell` has them; a check or a probe has a `name`, an `outcome` (pass, fail,
+    unsupported, not run) and one trial, none if it was not run. `seen` is what was seen, in words; `versions` those of
+    the framework's packages.
     """
 
     stack: str
@@ -33,7 +34,9 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     effect: str = ""
     trials: int = 0
     duplicated: int = 0
+    other_duplicated: int = 0
     lost: int = 0
+    other_lost: int = 0
     wrong: int = 0
     false_finish: int = 0
     open: int = 0

@@ -103,7 +103,7 @@ class Recorded(Shown):
 
     def lines(self) -> list[tuple[str, str]]:
         """What is shown, in order."""
-        counts = ("duplicated", "lost", "failed", "open")
+        counts = ("duplicated", "other_duplicated", "lost", "other_lost", "failed", "open")
         seen = ", ".join(f"{name} in {getattr(self.row, name)}" for name in counts)
         return [
             ("recorded, not run here", _told(self.cell)),

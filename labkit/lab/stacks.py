@@ -13,11 +13,11 @@ from labkit.bench.launch import DEFAULT_MODE
 from labkit.cases.service_desk import DATASETS
 from labkit.claims.measured import Row, read
 from labkit.claims.survey import probes_of
-from labkit.errors import LabError
+from labkit.errors import InvalidInput, LabError
 from labkit.lab.stack_trial import Recorded, StackTrial
 from labkit.measure.servers import services_for
 from labkit.measure.sites import Sites
-from labkit.measure.trial import Cell, judge
+from labkit.measure.trial import NO_KILL, Cell, judge
 from labkit.stacks.find import find_stack
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ MEASURED = DATASETS / "measured.csv"
 LOOK = 9
 """The number of the process that only looks."""
 RECORDED = "recorded: "
-SHOWN = ("stack", "policy", "situation", "window", "effect", "trials", "duplicated", "lost", "false_finish", "failed")
+SHOWN = (
+    *("stack", "policy", "situation", "window", "effect", "trials", "duplicated", "other_duplicated"),
+    *("lost", "other_lost", "false_finish", "failed"),
+)
 
 
 class StackLab:
@@ -60,8 +63,11 @@ class StackLab:
     ) -> StackTrial | Recorded:
         """One trial: a process dies in a window of an effect, the next one resumes as the documentation says.
 
-        `situation` is one of `labkit.measure.trial.SITUATIONS`. Raises LabError when the process did not die there.
+        `situation` is `crash` or one of `labkit.measure.trial.BESIDES`. Raises LabError when the process did not die
+        there, InvalidInput for the control, in which nothing is killed.
         """
+        if situation == NO_KILL:
+            raise InvalidInput("a kill without a kill", safe="nothing was run", next="labkit bench runs the control")
         cell = Cell(stack=stack, policy=policy, window=window, effect=effect, situation=situation)
         if set(find_stack(stack).services) & set(self.missing):
             return recorded(cell)

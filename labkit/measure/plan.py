@@ -15,7 +15,7 @@ import msgspec
 from labkit.bench.launch import DEFAULT_MODE, require_mode
 from labkit.cases.desk import EFFECTS
 from labkit.errors import InvalidInput
-from labkit.measure.trial import SITUATIONS, WINDOWS, Cell
+from labkit.measure.trial import BESIDES, NO_KILL, WINDOWS, Cell
 from labkit.stacks.find import find_stack
 
 POLICIES = ("bare", "keyed", "ledger")
@@ -40,7 +40,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def id(self) -> str:
         """The campaign's name: the same plan is the same campaign, which is gone on with."""
-        return f"campaign-{hashlib.sha256(msgspec.json.encode(self, order='deterministic')).hexdigest()[:12]}"
+        told = msgspec.json.encode([self, self.cells()], order="deterministic")  # results are filed by a cell's number
+        return f"campaign-{hashlib.sha256(told).hexdigest()[:12]}"
 
     def parts(self) -> list[Plan]:
         """A plan for each stack: what was measured of one does not depend on which others were asked for."""
@@ -61,15 +62,16 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def cells_of(stack: str, policy: str) -> list[Cell]:
-    """The cells of one stack under one policy: each window of each effect, and each situation besides the crash."""
+    """The cells of one stack under one policy: the control, each window of each effect, each situation besides."""
+    control = Cell(stack=stack, policy=policy, window="", effect="", situation=NO_KILL)
     crashes = [
         Cell(stack=stack, policy=policy, window=window, effect=effect) for effect, window in product(EFFECTS, WINDOWS)
     ]
     others = [
         Cell(stack=stack, policy=policy, window=AT.get(situation, "W5"), effect=EFFECTS[0], situation=situation)
-        for situation in SITUATIONS[1:]
+        for situation in BESIDES
     ]
-    return crashes + others
+    return [control, *crashes, *others]
 
 
 def plan_of(

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from labkit.measure.report import StackCell, StackReport, wilson
-from labkit.measure.trial import WINDOWS
+from labkit.measure.trial import BESIDES, NO_KILL, WINDOWS
 from labkit.stacks.conformance import Finding
 
 if TYPE_CHECKING:
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LEGEND = (
-    "once: each effect was executed once. twice n/m: in n of m trials one was executed again. missing: over, and not "
-    "executed. person: left to a person. wrong: another step's result was used. failed: the run ended in an error. "
-    "stuck: it came to no end."
+    "once: each effect was executed once. twice n/m: in n of m trials the effect at which it was killed was executed "
+    "again. missing: over, and not executed. other twice, other missing: one of the other effects was. Without a kill, "
+    "any effect counts. person: left to a person. wrong: another step's result was used. failed: the run ended in an "
+    "error. stuck: it came to no end."
 )
 SIGNS = {"pass": "✓ pass", "fail": "✗ fail", "unsupported": "- unsupported", "not run": "? not run"}
-COSTS = ("paid again", "recovery ms, median", "95th percentile", "kB")
+COSTS = (NO_KILL, "start ms", "paid again", "recovery ms, median", "95 % below", "kB")
 
 
 def render(report: StackReport) -> Group:
@@ -28,8 +29,9 @@ def render(report: StackReport) -> Group:
     from rich.console import Group
 
     crashes = [cell for cell in report.cells if cell.situation == "crash"]
-    others = [cell for cell in report.cells if cell.situation != "crash"]
-    tables = (window_table(crashes), situation_table(others), cost_table(crashes)) if report.cells else ()
+    others = [cell for cell in report.cells if cell.situation in BESIDES]
+    costs = [cell for cell in report.cells if cell.situation in (NO_KILL, "crash")]
+    tables = (window_table(crashes), situation_table(others), cost_table(costs)) if report.cells else ()
     return Group(
         *(part for table in tables for part in (table, "")), *([LEGEND] if report.cells else []), *said(report)
     )
@@ -40,8 +42,8 @@ def said(report: StackReport) -> Iterator[str]:
     least, most = wilson(0, report.repeat).high, wilson(report.repeat, report.repeat).low
     machine = ", ".join(f"{name} {value}" for name, value in report.machine.items())
     yield (
-        f"{report.trials:,} trials with real kills, {report.repeat} a cell: 0 of {report.repeat} means a rate below "
-        f"{least:.0%}, {report.repeat} of {report.repeat} one above {most:.0%} (Wilson, 95 %)"
+        f"{report.trials:,} trials, with a real kill but for the control, {report.repeat} a cell: 0 of {report.repeat} "
+        f"means a rate below {least:.0%}, {report.repeat} of {report.repeat} one above {most:.0%} (Wilson, 95 %)"
     )
     yield f"seed {report.seed}, processes: {report.mode}, {machine}"
     yield "versions: " + ", ".join(f"{name} {version}" for name, version in report.versions.items())
@@ -82,17 +84,21 @@ def situation_table(cells: Sequence[StackCell]) -> Table:
 
 
 def cost_table(cells: Sequence[StackCell]) -> Table:
-    """One line a policy of each stack: activity calls paid again in a trial, recovery time, bytes on disk."""
+    """One line a policy of each stack: what came of it without a kill, and the time to its first step; then activity
+    calls paid again in a trial, the time to recover and bytes on disk."""
 
     def row(group: list[StackCell]) -> Iterator[str]:
-        judged = [cell for cell in group if cell.trials]
+        judged = [cell for cell in group if cell.trials and cell.situation != NO_KILL]
+        control = [cell for cell in group if cell.situation == NO_KILL]
         yield group[0].policy
+        yield " ".join(map(in_words, control))
+        yield span([cell.seconds_median * 1e3 for cell in control if cell.seconds_median is not None])
         yield span([cell.activities_paid / cell.trials for cell in judged])
         yield span([cell.seconds_median * 1e3 for cell in judged if cell.seconds_median is not None])
         yield span([cell.seconds_95 * 1e3 for cell in judged if cell.seconds_95 is not None])
         yield span([cell.bytes / 1e3 for cell in judged if cell.bytes]) or "-"
 
-    title = "what a recovery costs, from the lowest to the highest window"
+    title = "without a kill, and what a recovery costs, from the lowest to the highest window"
     return _table(title, COSTS, cells, lambda cell: cell.policy, row)
 
 
@@ -122,7 +128,9 @@ def in_words(cell: StackCell) -> str:
         return "not judged"
     seen = {
         "missing": cell.lost.count,
+        "other missing": cell.other_lost.count,
         "twice": cell.duplicated.count,
+        "other twice": cell.other_duplicated.count,
         "wrong": cell.wrong.count,
         "person": cell.open.count,
         "failed": 0 if cell.open.count else cell.statuses.get("failed", 0),
@@ -134,7 +142,7 @@ def in_words(cell: StackCell) -> str:
 
 
 def _name(cell: StackCell) -> str:
-    return f"{cell.stack} {cell.policy} {cell.situation} {cell.window} {cell.effect}"
+    return f"{cell.stack} {cell.policy} {cell.situation} {cell.window} {cell.effect}".strip()
 
 
 def _table(

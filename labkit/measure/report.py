@@ -17,15 +17,17 @@ from labkit.measure.plan import Plan
 from labkit.measure.trial import SITUATIONS, WINDOWS, Cell, Result
 
 Z = 1.959964  # of the normal distribution: intervals of 95 %
-COUNTED: dict[str, Callable[[Result], bool]] = {
-    "duplicated": lambda result: bool(result.duplicated),
-    "lost": lambda result: bool(result.lost),
-    "wrong": lambda result: result.wrong,
-    "false_finish": lambda result: result.false_finish,
-    "open": lambda result: bool(result.open),
-    "paid_again": lambda result: result.paid > 0,
+COUNTED: dict[str, Callable[[set[str], Result], bool]] = {
+    "duplicated": lambda own, result: bool(own & {*result.duplicated}),
+    "other_duplicated": lambda own, result: bool({*result.duplicated} - own),
+    "lost": lambda own, result: bool(own & {*result.lost}),
+    "other_lost": lambda own, result: bool({*result.lost} - own),
+    "wrong": lambda own, result: result.wrong,
+    "false_finish": lambda own, result: result.false_finish,
+    "open": lambda own, result: bool(result.open),
+    "paid_again": lambda own, result: result.paid > 0,
 }
-"""What is counted over the trials of a cell: in how many of them it was seen."""
+"""What is counted over the trials of a cell with these effects of its `own`: in how many of them it was seen."""
 
 
 class Rate(msgspec.Struct, kw_only=True, frozen=True):
@@ -39,6 +41,8 @@ class Rate(msgspec.Struct, kw_only=True, frozen=True):
 class StackCell(msgspec.Struct, kw_only=True, frozen=True):
     """One cell: how many `trials` were judged, what was seen in how many, seconds to recover, bytes on disk.
 
+    `duplicated` and `lost` are of the cell's own effect, or of any without a kill; `other_` of the rest;
+    what else is counted is of the run as a whole.
     `statuses` counts how the runs stood at the end, as the framework says. `seconds_95` is the 95th percentile.
     `not_reached` and `errors` are trials that could not be judged; `example` is a detail of one of them, or of a run
     that failed.
@@ -51,7 +55,9 @@ class StackCell(msgspec.Struct, kw_only=True, frozen=True):
     effect: str
     trials: int
     duplicated: Rate
+    other_duplicated: Rate
     lost: Rate
+    other_lost: Rate
     wrong: Rate
     false_finish: Rate
     open: Rate
@@ -117,7 +123,7 @@ def wilson(count: int, trials: int) -> Rate:
 def cell_of(cell: Cell, results: Sequence[Result]) -> StackCell:
     """What the `results` of a cell add up to."""
     judged = [result for result in results if result.kind == "judged"]
-    rates = {name: wilson(sum(map(seen, judged)), len(judged)) for name, seen in COUNTED.items()}
+    rates = {name: wilson(sum(seen(cell.own, each) for each in judged), len(judged)) for name, seen in COUNTED.items()}
     seconds = sorted(result.seconds for result in judged)
     sizes = [result.size for result in judged if result.size is not None]
     details = [result.detail for result in results if result.detail and result.kind != "judged"]
@@ -159,7 +165,7 @@ def report_of(
 ) -> StackReport:
     """The report on what was `found` for each cell; the first `before` of them were finished already."""
     cells = [cell_of(cell, done.results) for cell, done in found.items()]
-    order = [*plan.stacks, *plan.policies, *SITUATIONS, *EFFECTS, *WINDOWS]
+    order = [*plan.stacks, *plan.policies, *SITUATIONS, "", *EFFECTS, *WINDOWS]
     cells.sort(
         key=lambda cell: [
             order.index(name) for name in (cell.stack, cell.policy, cell.situation, cell.effect, cell.window)

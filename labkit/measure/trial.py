@@ -24,9 +24,12 @@ from labkit.taps import Tap
 
 CASE = 17
 RUN = "run-1"
-SITUATIONS = ("crash", "second resumer", "renamed", "inserted", "started again", "clock forward", "clock back")
-"""What happens besides the crash: nothing; two processes resume at once; the code has changed; the run is begun again
-instead of resumed; the clock of the new process has moved by `HOUR`."""
+NO_KILL = "no kill"
+"""The control: one process takes the run to its end."""
+BESIDES = ("second resumer", "renamed", "inserted", "started again", "clock forward", "clock back")
+"""What may happen besides the crash: two processes resume at once; the code has changed; the run is begun again instead
+of resumed; the clock of the new process has moved by `HOUR`."""
+SITUATIONS = (NO_KILL, "crash", *BESIDES)
 HOUR = 3600.0
 STATUSES = ("completed", "waiting", "failed", "stuck")
 """How a run may stand in the end. What an adapter does not offer, or calls by another word, cannot be judged."""
@@ -34,13 +37,21 @@ WINDOWS = ("W1", "W2", "W3", "W4", "W5")
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):
-    """What is measured: a stack under a policy, killed in a window of an effect's step, in a situation."""
+    """What is measured: a stack under a policy, killed in a window of an effect's step, in a situation.
+
+    Without a kill, `window` and `effect` are empty.
+    """
 
     stack: str
     policy: str
     window: str
     effect: str
     situation: str = "crash"
+
+    @property
+    def own(self) -> set[str]:
+        """The effects that the cell is about: the one at which the process is killed; without a kill, all."""
+        return {self.effect} if self.effect else set(EFFECTS)
 
     def tap(self) -> Tap:
         """Where the first process dies."""
@@ -61,8 +72,8 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     `duplicated` and `lost` list the steps whose effect the provider executed more than once, or not at all although
     the run is over. `wrong` says that a completed run holds a result of another step, `false_finish` that a run calls
     itself completed and an effect is missing, `open` that the effect ledger leaves an effect to a person. `paid` counts
-    activity calls that were made again. `seconds` are those to recover, `size` the bytes of the framework's files, None
-    when it left none, as one that keeps all on a server.
+    activity calls that were made again. `seconds` are those to recover, without a kill those to start; `size` is the
+    bytes of the framework's files, None when it left none, as one that keeps all on a server.
     """
 
     kind: Literal["judged", "not reached", "error"]
@@ -91,10 +102,13 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
     def trial(self, cell: Cell, name: str) -> Result:
         """Run one trial of `cell` in the new folder `name` below `root`."""
         with self.world(name) as world:
-            crashed = self.crash(cell, world)
-            if not crashed.reached:
-                return not_reached(crashed)
-            answers = self.go_on(cell, world)
+            if cell.situation == NO_KILL:
+                answers = [self.ask(cell, world, 1, "start")]
+            else:
+                crashed = self.crash(cell, world)
+                if not crashed.reached:
+                    return not_reached(crashed)
+                answers = self.go_on(cell, world)
             unfit = next((answer for answer in answers if answer.status not in STATUSES), None)
             if unfit:
                 return Result(kind="error", status=unfit.status, detail=f"{unfit.status}: {unfit.detail}")

@@ -103,6 +103,16 @@ counted
 # Fewer than twenty lines, and the same picture as with every framework of the last three notebooks: W3 and W4, and
 # nothing else. The framework gives you a great deal. It does not give you this.
 #
+# Is it the kill that does it? A campaign has a control: under each policy one cell in which nothing is killed.
+
+# %%
+control = [cell for cell in cells if cell.situation == "no kill"]
+assert [(cell.duplicated.count, cell.lost.count, cell.statuses) for cell in control] == [(0, 0, {"completed": 2})] * 2
+pd.DataFrame([(cell.policy, cell.trials, cell.duplicated.count, cell.lost.count) for cell in control]).set_axis(
+    ["policy", "trials", "repeated", "lost"], axis="columns"
+)
+
+# %% [markdown]
 # Replace `mine` by your own workflow. The desk calls the provider and is killed; how you save and go on is up to you.
 
 # %% [markdown]
@@ -283,10 +293,10 @@ told(promised)
 
 # %%
 killed = [row for row in eager if row.situation == "crash" and row.effect == "execute_refund"]
-lost = pd.DataFrame([(row.window, row.trials, row.duplicated, row.lost, row.false_finish) for row in killed])
-lost.columns = ["window", "trials", "duplicated", "lost", "false_finish"]
-lost = lost.set_index("window")
-assert list(lost.lost) == list(lost.false_finish) == [2, 2, 0, 0, 2] and (lost["duplicated"] == 0).all()
+fields = ["window", "trials", "duplicated", "lost", "other_lost", "false_finish"]
+lost = pd.DataFrame([[getattr(row, field) for field in fields] for row in killed], columns=fields).set_index("window")
+assert list(lost.lost) == [2, 2, 0, 0, 0] and list(lost.other_lost) == [0, 0, 0, 0, 2]
+assert list(lost.false_finish) == [2, 2, 0, 0, 2] and (lost["duplicated"] == 0).all()
 lost
 
 # %% [markdown]
@@ -301,16 +311,20 @@ lost
 # says
 # <em>completed</em>. The customer gets nothing: column <code>lost</code>, and <code>false_finish</code>, since the run
 # says that all is well. In W5 the payment is made, and the next step, the mail, is already marked: so the mail is lost.
+# A cell counts its own effect, the one at which the process was killed, apart from the others: column
+# <code>other_lost</code>.
 #
 # At least once became at most once. The claim looked at one side only. "Never twice" is easy: never call. Whoever
-# claims one side has to be asked for the other, and a claim worth having names both: <code>duplicated=0 lost=0</code>.
+# claims one side has to be asked for the other, and a claim worth having names both: <code>duplicated=0 lost=0</code>,
+# and the same of the other effects.
 #
 # </details>
 #
 # The same claim with its other half, for both scripts:
 
 # %%
-both = msgspec.structs.replace(never, claim="an effect is made exactly once", shows="duplicated=0 lost=0")
+once = "duplicated=0 lost=0 other_duplicated=0 other_lost=0"
+both = msgspec.structs.replace(never, claim="an effect is made exactly once", shows=once)
 ledger = [row for row in rows if row.policy == "ledger"]
 scripts = {"saved after": rows, "saved after, with a ledger": ledger, "marked before": eager}
 honest = {name: judge(both, found) for name, found in scripts.items()}
@@ -408,7 +422,7 @@ folder.cleanup()
 # %%
 from labkit.widgets import Quiz
 
-Quiz.of_chapter("12_claims", measured={2: int((lost.lost > 0).sum())})
+Quiz.of_chapter("12_claims", measured={2: int((lost.false_finish > 0).sum())})
 
 # %% [markdown]
 # ## What real stacks do
