@@ -77,7 +77,8 @@ class LiveContext:
         """Change the outside world under the policy unless the journal holds the receipt; see `model.Context`."""
         run, workflow = self.run, self.parts.workflow
         if target not in workflow.targets:
-            raise InvalidInput(f"workflow {workflow.name} declares no target {target!r}: {', '.join(workflow.targets)}")
+            declared = ", ".join(workflow.targets) or "none"
+            raise InvalidInput(f"workflow {workflow.name} declares no target {target!r}, but {declared}")
         self._effects += 1
         logical = self._logical(self._effects)
         key = effect_key(run.tenant_id, run.workflow_id, run.origin, logical)

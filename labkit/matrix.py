@@ -22,9 +22,8 @@ from labkit.check.cells import Cell
 from labkit.check.render import cell_table
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import InvalidInput
 from labkit.model import CAPABILITIES, Workflow
-from labkit.scenario import PROVIDERS
+from labkit.scenario import PROVIDERS, inputs_for, names_of
 from labkit.sim import Report, bound, explore
 from labkit.sim.counterexample import Counterexample
 
@@ -67,12 +66,12 @@ def matrix(
     """
     combinations = list(
         product(
-            _known("engine", engines, tuple(ENGINES), tuple(ENGINES)),
-            _known("policy", policies, tuple(POLICIES), tuple(POLICIES)),
-            _known("provider", providers, PROVIDERS, CAPABILITIES),
+            names_of("engine", engines, tuple(ENGINES)),
+            names_of("policy", policies, tuple(POLICIES)),
+            names_of("provider", providers, PROVIDERS, CAPABILITIES),
         )
     )
-    begun = time.perf_counter()
+    begun, inputs = time.perf_counter(), inputs_for(workflow, inputs)
     reports: dict[Combination, Report] = {}
     for done, (combination, report) in enumerate(_explore_all(workflow, combinations, crashes, inputs), 1):
         reports[combination] = report
@@ -92,19 +91,9 @@ def matrix(
     )
 
 
-def _known(kind: str, asked: tuple[str, ...], known: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
-    for name in asked:
-        if name not in known:
-            raise InvalidInput(
-                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
-            )
-    return tuple(dict.fromkeys(asked)) or default
-
-
 def _explore_all(
-    workflow: Workflow[Any], combinations: list[Combination], crashes: int, inputs: dict[str, Any] | None
+    workflow: Workflow[Any], combinations: list[Combination], crashes: int, inputs: dict[str, Any]
 ) -> Iterator[tuple[Combination, Report]]:
-    inputs = inputs or workflow.example
     name = name_of(workflow)
     cores = min(os.cpu_count() or 1, len(combinations))
     if name is None or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each

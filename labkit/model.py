@@ -242,9 +242,3 @@ class Workflow(Generic[S]):
                 next="run the workflow version that wrote it, or migrate the run",
             )
         return self.steps[name]
-
-    def name_of(self, target: Any) -> str:
-        """The registered name of what a step returned as its next step (a step or a name); raise UnknownStep else."""
-        name = target if isinstance(target, str) else getattr(target, "__name__", None) or repr(target)
-        self.find(name)
-        return name

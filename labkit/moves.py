@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from labkit.errors import InvalidInput
+from labkit.errors import InvalidInput, UnknownStep
 from labkit.model import TERMINAL, Context, Done, Run, Workflow
 
 CLOSE = "close"  # the runner's own last step: the outbox is empty before a run is closed
@@ -36,16 +36,33 @@ def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, 
     """
     done = Done("completed") if returned is None else returned
     if not isinstance(done, Done):
-        workflow.name_of(done)
+        following = _step_returned(workflow, name, done)
         if run.budgets.steps_remaining <= 1:
             done = Done("failed", f"budget_spent: no step is left after {name}")
     if isinstance(done, Done):
         if done.status not in TERMINAL:
-            raise InvalidInput(f"step {name} closed run {run.run_id} as {done.status!r}: expected one of {TERMINAL}")
+            raise InvalidInput(
+                f"step {name} closed run {run.run_id} as {done.status!r}: expected one of {', '.join(TERMINAL)}",
+                safe="nothing of this step was committed",
+                next=f"return Done({TERMINAL[0]!r}, reason), or None when all is done",
+            )
         if deliver_first:
             return Move(CLOSE, "running", done.reason, done.status)
         return Move(None, done.status, done.reason)
-    return Move(workflow.name_of(done), "running")
+    return Move(following, "running")
+
+
+def _step_returned(workflow: Workflow[Any], name: str, returned: Any) -> str:
+    """The name of the step that step `name` returned as the next one: a step, or its name."""
+    found = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
+    if found not in workflow.steps:
+        said = found or repr(returned)[:80]
+        raise UnknownStep(
+            f"step {name} returned {said}: workflow {workflow.name} {workflow.version} has no step {said!r}",
+            safe="nothing of this step was committed",
+            next=f"return one of {', '.join(workflow.steps)}, None when all is done, or Done(status, reason)",
+        )
+    return found
 
 
 def apply(run: Run[Any], name: str, move: Move, planned: list[str]) -> None:

@@ -56,7 +56,7 @@ def assemble(
     Under a clock that stands still chance does so, too: the same call draws the same number in every process.
     """
     for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise InvalidInput(
                 f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
             )

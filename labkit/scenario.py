@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +23,39 @@ from labkit.store.protocol import Store
 AS_DECLARED = "as-declared"
 PROVIDERS = (*CAPABILITIES, AS_DECLARED)
 MANAGER = "manager"
+
+
+def require_workflow(given: Any) -> Workflow[Any]:
+    """`given`, if it is a workflow; raise InvalidInput, which says what to pass, for anything else."""
+    if not isinstance(given, Workflow):
+        raise InvalidInput(
+            f"{repr(given)[:80]} is a {type(given).__name__}, expected a workflow",
+            safe="nothing was run or written",
+            next="pass the object, not its name: from labkit import refund, or your own Workflow(...)",
+        )
+    return given
+
+
+def inputs_for(workflow: Workflow[Any], given: dict[str, Any] | None) -> dict[str, Any]:
+    """The inputs that were `given`, or the workflow's example; raise InvalidInput for what is no workflow."""
+    require_workflow(workflow)
+    if not isinstance(given, Mapping | None):
+        raise InvalidInput(f"inputs {given!r}: expected a dict of names and values", safe="nothing was run")
+    return dict(given or workflow.example)
+
+
+def names_of(kind: str, asked: Any, known: Sequence[str], default: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names that were asked for (a sequence, or one name), each once; none means the `default`, or all `known`.
+
+    Raises InvalidInput for a name that is none of `known`.
+    """
+    names = [asked] if isinstance(asked, str) or not isinstance(asked, Iterable) else list(asked)
+    for name in names:
+        if name not in known:
+            raise InvalidInput(
+                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
+            )
+    return tuple(dict.fromkeys(names)) or tuple(default or known)
 
 
 class Scenario(msgspec.Struct, kw_only=True, frozen=True):

@@ -6,13 +6,18 @@ import apsw
 import pytest
 from workflows import Rig, chain, refused, think, workflow
 
+from labkit import compare
+from labkit.bench import run as bench_run
 from labkit.cases.refund import refund
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, StaleWrite, UnknownRun, UnknownStep, Unsupported
+from labkit.matrix import matrix
 from labkit.model import Done, Target
 from labkit.parts import assemble
 from labkit.provider.twin import Twin
 from labkit.scenario import PROVIDERS, Scenario
+from labkit.sim import explore
+from labkit.sim.interleave import interleave
 from labkit.store.sqlite import SqliteStore
 
 UNSAFE_IDS = ["", " ", ".", "..", "../../etc/passwd", "a/b", "a\\b", "C:", "r;DROP TABLE runs", "' OR '1'='1", "r\n"]
@@ -86,8 +91,9 @@ def test_a_step_that_leads_nowhere_commits_nothing(engine, returned):
     runner.begin("r", {})
     history = runner.parts.engine.history("r")
     for _ in range(2):
-        with pytest.raises(InvalidInput if isinstance(returned, Done) else UnknownStep):
+        with pytest.raises(InvalidInput if isinstance(returned, Done) else UnknownStep, match="step lost") as refusal:
             rig.process().resume("r")
+        assert "next: return " in str(refusal.value) and "migrate" not in str(refusal.value)
     assert runner.parts.engine.history("r") == history
     rig.workflow = chain([["think"]])
     rig.workflow.steps["lost"] = rig.workflow.steps["s0"]
@@ -150,6 +156,30 @@ def test_names_that_do_not_exist_are_refused_with_those_that_do():
         Twin({"bank": Target(capability="perhaps")})
     with pytest.raises(InvalidInput, match="synchronous"):
         SqliteStore(synchronous="full; DROP TABLE runs")
+
+
+CALLS = {"explore": explore, "interleave": interleave, "matrix": matrix, "compare": compare, "bench": bench_run}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("given", ["no-such-workflow", None, 17, [refund]])
+def test_what_is_no_workflow_is_refused_with_what_to_pass(call, given):
+    with pytest.raises(InvalidInput, match=r"(?s)workflow.*next: (pass the object|try refund)"):
+        call(workflow=given)
+
+
+@pytest.mark.parametrize("wrong", [{"engine": ["hybrid"]}, {"policy": {}}, {"provider": 3}, {"crashes": "2"}])
+def test_what_is_no_name_is_refused_and_what_may_be_named_is_said(wrong):
+    with pytest.raises(InvalidInput, match=r"expected (one of|1, 2)"):
+        explore(refund, **wrong)
+
+
+def test_one_name_may_stand_for_a_sequence_of_one():
+    found = matrix(refund, engines="hybrid", policies=("ledger",), providers=("dedup",))
+    assert {cell.engine for cell in found.cells} == {"hybrid"}
+    for wrong in ({"engines": 3}, {"policies": [["bare"]]}, {"inputs": "case"}):
+        with pytest.raises(InvalidInput, match="expected"):
+            matrix(refund, **wrong)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +10,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
+from command import answer, labkit, really
 
-from labkit.bench.launch import Launcher, Plain, Zygote
+from labkit.bench.launch import DEFAULT_MODE, Launcher, Plain, Zygote
 from labkit.errors import InvalidInput
+from labkit.measure.conforming import findings_of
+from labkit.measure.sites import Sites
 from labkit.measure.stage import conformance
 from labkit.measure.trial import Cell, Result, Site
 from labkit.provider.process import ProviderProcess
@@ -21,6 +26,8 @@ from labkit.stacks.find import every_stack, find_stack
 ADAPTER = '''
 """Somebody's own workflow: its facts lie in a file, which is written after each step."""
 import json
+import os
+import time
 
 from labkit.stacks.base import Restored, Stack, Standing
 
@@ -42,10 +49,37 @@ class Theirs(Stack):
     resume = start
 
 
-adapter = Theirs()
+class Hangs(Theirs):
+    patience = 2.0
+
+    def prepare(self):
+        time.sleep(600)
+
+
+class Raises(Theirs):
+    def prepare(self):
+        raise RuntimeError("no licence")
+
+
+class Leaves(Theirs):
+    def prepare(self):
+        os._exit(4)
+
+
+class Lacking(Theirs):
+    name = "lacking"
+    packages = ("their-framework", "no-such-framework")
+
+
+adapter, hangs, raises, leaves, lacking = Theirs(), Hangs(), Raises(), Leaves(), Lacking()
 '''
 METADATA = "Metadata-Version: 2.1\nName: their-framework\nVersion: 7.1\n"
-ENTRIES = "[labkit.stacks]\ntheirs = their_adapter:adapter\ngone = not_there:adapter\nclass = their_adapter:Theirs\n"
+ENTRIES = """[labkit.stacks]
+theirs = their_adapter:adapter
+lacking = their_adapter:lacking
+gone = not_there:adapter
+class = their_adapter:Theirs
+"""
 NAMES = ["theirs", "their_adapter:adapter"]
 
 
@@ -84,9 +118,65 @@ def test_it_is_listed_and_one_that_cannot_be_imported_says_why(installed):
     assert "bare" in listed
 
 
-def test_a_name_that_nobody_offers_is_refused(installed):
-    with pytest.raises(InvalidInput, match="there is no stack 'theirs-too'"):
-        find_stack("theirs-too")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("their", "there is no stack 'their'.*did you mean theirs"),
+        ("BARE", "there is no stack 'BARE'.*did you mean bare"),
+        ("oracle", "there is no stack 'oracle'.*labkit stacks lists them"),
+        ("their_adapter:adaptor", "module their_adapter has no 'adaptor'.*it has their_adapter:adapter, "),
+        ("their_adapter:Theirs", "is the class Theirs.*it has their_adapter:adapter, "),
+        ("json:dumps", "is a function.*name an object, not its class; it has .*loads"),
+    ],
+)
+def test_a_name_that_nobody_offers_is_refused_with_the_nearest(installed, name, said):
+    with pytest.raises(InvalidInput, match=f"(?s){said}"):
+        find_stack(name)
+
+
+def test_a_package_that_is_not_installed_is_missing_and_no_version(installed):
+    rows = {row["stack"]: row for row in answer(labkit("stacks", "--json"))["stacks"]}
+    assert rows["lacking"]["missing"] == "no-such-framework is not installed"
+    assert "their-framework 7.1" in rows["lacking"]["versions"] and "no-such" not in rows["lacking"]["versions"]
+    assert rows["theirs"]["missing"] == ""
+
+
+FORKED = pytest.mark.skipif(
+    DEFAULT_MODE != "zygote", reason="prepare is called before a fork; here every process is a new one"
+)
+UNFIT = {
+    "their_adapter:hangs": "prepare did not come to its end in 2 s",
+    "their_adapter:raises": "prepare raised RuntimeError: no licence (their_adapter.py:36)",
+    "their_adapter:leaves": "prepare ended its process, with status 4",
+}
+
+
+@FORKED
+def test_a_stack_that_cannot_get_ready_is_not_run_and_the_others_go_on(installed, tmp_path):
+    asked = [part for name in [*UNFIT, "theirs"] for part in ("--stack", name)]
+    done = really("bench", *asked, "--policy", "bare", "--repeat", "1", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, found["not_run"]) == (1, "", UNFIT)
+    assert {cell["stack"] for cell in found["cells"]} == {"theirs"} and found["trials"] == len(found["cells"])
+    assert not [
+        each for each in psutil.process_iter(["cmdline"]) if "their_adapter:hangs" in (each.info["cmdline"] or [])
+    ]
+
+
+@FORKED
+def test_whoever_measures_it_all_the_same_waits_for_it_once(installed, tmp_path, monkeypatch):
+    cell = Cell(stack="their_adapter:hangs", policy="bare", window="W1", effect="execute_refund")
+    with Sites(tmp_path / "trials", {}, lanes=1) as sites:
+        first = sites.measure(cell, "first", "zygote")
+        assert first.kind == "error" and UNFIT[cell.stack] in first.detail
+        monkeypatch.setattr(Zygote, "get_ready", None)  # it is not tried again
+        assert sites.measure(cell, "second", "zygote") == first
+
+
+@FORKED
+def test_no_check_is_run_of_a_stack_that_cannot_get_ready(installed, tmp_path):
+    name = "their_adapter:leaves"
+    assert {(each.outcome, each.seen) for each in findings_of(name, tmp_path).values()} == {("not run", UNFIT[name])}
 
 
 @pytest.mark.parametrize("name", NAMES)

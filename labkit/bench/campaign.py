@@ -28,7 +28,7 @@ from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.runner import first_state
-from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
+from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario, names_of, require_workflow
 
 LANES = 2 * (os.cpu_count() or 1)
 """Trials that are under way at a time: one waits for its disk or provider while another runs."""
@@ -67,14 +67,14 @@ def run(
     `progress(done, of)` is told about every few trials. Ctrl-C finishes the trials in flight and returns what there
     is. Raises InvalidInput before anything is run, LabError when the workflow fails without a crash.
     """
-    found = find_workflow(workflow) if isinstance(workflow, str) else workflow
+    found = find_workflow(workflow) if isinstance(workflow, str) else require_workflow(workflow)
     settings = Settings(
         workflow=spec_of(found),
         inputs=found.example if inputs is None else inputs,
-        engines=_known("engine", engines, ENGINES),
-        policies=_known("policy", policies, POLICIES),
-        provider=_known("provider", [provider], PROVIDERS)[0],
-        windows=_known("window", windows or (), WINDOWS),
+        engines=names_of("engine", engines, tuple(ENGINES)),
+        policies=names_of("policy", policies, tuple(POLICIES)),
+        provider=names_of("provider", [provider], PROVIDERS)[0],
+        windows=names_of("window", windows or (), WINDOWS),
         repeat=repeat,
         mode=require_mode(mode),
     )
@@ -115,7 +115,8 @@ def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -
         )
         name = f"{engine}-{policy}-{settings.provider}"
         with _trial_folder(site.root / name, keep):
-            reference = reference_of(site.trial(scenario, name, ()), scenario.twin().capabilities)
+            printed = site.job(scenario, name, 1, None).output if keep else None
+            reference = reference_of(site.trial(scenario, name, ()), scenario.twin().capabilities, printed)
         for index, crash in enumerate(reference.crashes):
             if crash.window in settings.windows:
                 for number in range(1, settings.repeat + 1):
@@ -181,12 +182,3 @@ def _require_sense(repeat: int, lanes: int, keep: bool, out: str | Path | None) 
             f"repeat={repeat}, lanes={lanes}, keep={keep}, out={out}: expected at least 1, and a folder to keep in",
             safe="nothing was run",
         )
-
-
-def _known(kind: str, asked: Sequence[str], known: Sequence[str] | dict[str, Any]) -> tuple[str, ...]:
-    for name in asked:
-        if name not in known:
-            raise InvalidInput(
-                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
-            )
-    return tuple(dict.fromkeys(asked)) or tuple(known)

@@ -1,6 +1,7 @@
 """The loop of a zygote: a process that has imported everything once and forks a child for each job.
 
-Jobs arrive as one JSON line each on standard input; each is answered with the pid and the exit status of its child.
+Its first line on standard output is empty JSON text once it is ready, or says why it cannot be. Jobs arrive as one JSON
+line each on standard input; each is answered with the pid and the exit status of its child.
 Children share imports and nothing else: no file, connection or thread may be open when it forks. The loop ends when
 standard input does, that is with the parent, however that ended.
 """
@@ -14,11 +15,13 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from pathlib import Path
+from typing import IO, NoReturn, TypeVar
 
 import msgspec
 
 from labkit.bench.errand import GRACE, Errand, be_patient, expect_alarm
+from labkit.errors import LabError
 
 T = TypeVar("T", bound=Errand)
 
@@ -27,7 +30,10 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
     """Call `prepare` once, then `perform` each job of this `kind` in a fork, until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer
-    prepare()
+    problem = _problem_of(prepare)
+    _say(answers, problem)
+    if problem:
+        os._exit(1)  # threads that it has started would be waited for
     expect_alarm()
     gc.collect()
     gc.freeze()  # or the first collection in each child copies every page
@@ -39,11 +45,26 @@ def serve(kind: type[T], perform: Callable[[T], None], prepare: Callable[[], obj
             _be_a_child(job, perform)
         _wait(child, job.patience + GRACE)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        try:
-            answers.write(msgspec.json.encode((child, status)) + b"\n")
-            answers.flush()
-        except BrokenPipeError:  # nobody reads the answers any more
-            os._exit(0)
+        _say(answers, (child, status))
+
+
+def _problem_of(prepare: Callable[[], object]) -> str:
+    """What `prepare` raises, with its line, or an empty text."""
+    try:
+        prepare()
+    except BaseException as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        words = error.what if isinstance(error, LabError) else f"{error} ({Path(last.filename).name}:{last.lineno})"
+        return f"prepare raised {type(error).__name__}: {words}"
+    return ""
+
+
+def _say(answers: IO[bytes], what: object) -> None:
+    try:
+        answers.write(msgspec.json.encode(what) + b"\n")
+        answers.flush()
+    except BrokenPipeError:  # nobody reads the answers any more
+        os._exit(0)
 
 
 def _wait(child: int, seconds: float) -> None:

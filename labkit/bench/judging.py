@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -51,17 +52,17 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     violations: list[Violation] = []
 
 
-def reference_of(trial: Trial, capabilities: Mapping[str, str]) -> Reference:
+def reference_of(trial: Trial, capabilities: Mapping[str, str], kept: Path | None = None) -> Reference:
     """The reference that a trial without a crash is; `capabilities` are those of its world, by target.
 
-    Raises LabError when the run does not even work without a crash.
+    Raises LabError when the run does not even work without a crash; `kept` is the file that keeps what it printed.
     """
     life, evidence = trial.lives[0], trial.evidence
     if evidence is None or evidence.run is None:
         raise LabError(
-            f"the workflow fails without any crash, with exit status {life.status}:\n{life.output}",
-            safe="no trial was started",
-            next="make it run first: labkit run",
+            f"the workflow fails without any crash, with exit status {life.status}: {life.last_words}",
+            safe=f"no trial was started{f'; all that it printed is in {kept}' if kept else ''}",
+            next=f"make it run first: labkit run WORKFLOW{'' if kept else '; --keep FOLDER keeps all that it prints'}",
         )
     effects = [entry for entry in evidence.outside if entry.kind == "effect"]
     return Reference(

@@ -74,9 +74,9 @@ def _run_once(
             found = start.run(job)
     if found.failed:
         raise LabError(
-            f"the process of run {scenario.run_id} ended with status {found.status}:\n{found.output}",
-            safe="the run stands where that process left it",
-            next="read the error above; labkit history shows how far it came",
+            f"the process of run {scenario.run_id} ended with status {found.status}: {found.last_words}",
+            safe=f"the run stands where that process left it; all that it printed is in {job.output}",
+            next="mend what failed; labkit history shows how far it came",
         )
     return found
 

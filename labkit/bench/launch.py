@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from labkit.bench.errand import GRACE, Errand
+from labkit.bench.errand import GRACE, PATIENCE, Errand
 from labkit.bench.trace import KILL, Found, read_trace
 from labkit.errors import InvalidInput, LabError
 from labkit.taps import Tap
@@ -45,6 +46,13 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
     def failed(self) -> bool:
         """True when it neither died where it was to die nor came to its end."""
         return not self.reached and self.status != 0
+
+    @property
+    def last_words(self) -> str:
+        """The error that it ended with, in one line; or the last line that it printed."""
+        lines = self.output.rstrip().splitlines() or ["it printed nothing"]
+        after = max((at for at, line in enumerate(lines, 1) if line.startswith("  ")), default=len(lines) - 1)
+        return lines[min(after, len(lines) - 1)].strip()
 
 
 class Launcher(Protocol):
@@ -88,15 +96,37 @@ class Plain:
 class Zygote:
     """A process, `python -m MODULE ARGUMENT`, that has imported everything and forks a child for each job.
 
-    See `labkit.bench.forking`.
+    It has `patience` seconds to get ready. See `labkit.bench.forking`.
     """
 
-    def __init__(self, module: str, argument: str) -> None:
+    def __init__(self, module: str, argument: str, *, patience: float = PATIENCE) -> None:
         command = [sys.executable, "-m", module, argument]
         self._process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
+        self._patience, self._ready = patience, False
+
+    def get_ready(self) -> None:
+        """Wait until it can fork; raise LabError, with why, when it cannot, and leave no process behind."""
+        if self._ready:
+            return
+        answers = self._process.stdout
+        assert answers
+        why = f"prepare did not come to its end in {self._patience:g} s"
+        if select.select([answers], [], [], self._patience)[0]:
+            line = answers.readline()
+            why = msgspec.json.decode(line, type=str) if line else "prepare ended its process"
+        self._ready = not why
+        if why:
+            self._process.kill()
+            status = self._process.wait()
+            raise LabError(
+                why if status == KILLED else f"{why}, with status {status}",
+                safe="nothing of it was run",
+                next="mend what is called before any process is forked",
+            )
 
     def run(self, job: Errand) -> Ended:
         """Run `job` in a fork of the zygote and wait for its end; raise LabError when the zygote is gone."""
+        self.get_ready()
         requests, answers = self._process.stdin, self._process.stdout
         assert requests and answers
         with suppress(BrokenPipeError):  # then no answer comes either

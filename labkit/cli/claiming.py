@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labkit.cli import comparing, options
 from labkit.cli.output import emit, progress
+
+if TYPE_CHECKING:
+    from labkit.claims.measured import Row
 
 OUT_HELP = "The table that is written, such as datasets/measured.csv."
 MEASURED_HELP = "Another table of measured rows than datasets/measured.csv, made by labkit survey."
@@ -24,27 +29,51 @@ def survey(
 ) -> None:
     """Measure cells, checks and probes of some frameworks, all by default, and write the table that claims are held to.
 
-    Rows of other frameworks stay in the table. Interrupted, the same command goes on where it was.
+    Rows of other frameworks stay in the table. Interrupted, the same command goes on where it was. Exit code 1 when
+    something was left out; it is said what, and why.
     """
     import shutil
 
     from labkit.claims.measured import read, write
     from labkit.claims.survey import survey as measure
     from labkit.errors import LabError
+    from labkit.measure.durable import require_sound
     from labkit.measure.plan import plan_of
     from labkit.stacks.find import every_stack
 
     options.writable(out, lambda body: body.startswith(b"stack,kind,"))
-    names = stack or [name for name, found in every_stack() if not isinstance(found, LabError)]
-    plan = plan_of(names, (), repeat, seed)
+    earlier = read(out) if out.exists() else []
+    known = {name: found for name, found in every_stack() if not stack}
+    absent = {name: found.what for name, found in known.items() if isinstance(found, LabError)}
+    plan = plan_of(stack or [name for name in known if name not in absent], (), repeat, seed)
     folder = comparing.HOME / f"survey-{plan.id}"
-    with progress(f"{len(names)} stacks") as tell:
-        rows = measure(plan, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of))
+    require_sound(folder)
+    able, unable = comparing.ready(plan)
+    with progress(f"{len(plan.stacks)} stacks") as tell:
+        rows = measure(able, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of)) if able.stacks else []
     ours = {row.stack for row in rows}
-    write(out, [*(row for row in (read(out) if out.exists() else []) if row.stack not in ours), *rows])
+    write(out, [*(row for row in earlier if row.stack not in ours), *rows])
     shutil.rmtree(folder, ignore_errors=True)
-    left_out = sum(not row.trials for row in rows)
-    print(f"{out}: {len(rows)} rows measured, {left_out} of them without a trial")
+    print(f"{out}: {len(rows)} rows measured")
+    lines = [f"{name}: {why}" for name, why in {**absent, **unable}.items()] + left_out(able.stacks, rows)
+    for line in lines:
+        print(f"labkit: left out: {line}", file=sys.stderr)
+    raise typer.Exit(1 if lines else 0)
+
+
+def left_out(stacks: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """What was asked of these stacks and not measured, a line each: checks and probes that were not run, and cells
+    without a trial. What a framework does not offer was answered."""
+    lines = [
+        f"{row.stack}: the {row.kind} {row.name!r} was not run: {row.seen}" for row in rows if row.outcome == "not run"
+    ]
+    for stack in stacks:
+        cells = [row for row in rows if (row.stack, row.kind) == (stack, "cell")]
+        empty = [row for row in cells if not row.trials]
+        if empty or not cells:
+            why = f"{len(empty)} of {len(cells)} cells have no trial: {empty[0].seen}" if cells else "it has no cell"
+            lines.append(f"{stack}: {why}")
+    return lines
 
 
 def claims(

@@ -93,7 +93,8 @@ def trajectory(
 
     (capability,) = options.providers([provider])
     with progress("recorded runs") as tell:
-        report = analyse(files, effect, options.engines(engine), options.policies(policy), capability, tell)
+        names = options.engines(engine), options.policies(policy)
+        report = analyse(files, effect, *names, capability, tell, every_effect=True)
     emit(as_json, report, lambda: render(report))
 
 

@@ -20,7 +20,7 @@ from labkit.lab.machine import MEMORY
 from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
 from labkit.provider.protocol import Entry
-from labkit.scenario import AS_DECLARED, Scenario
+from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.sim.lives import Simulation, first_life
 from labkit.taps import Tap
 from labkit.timeline import Timeline
@@ -142,7 +142,7 @@ def compare(
     The kills are real unless `real=False`. `progress(engine)` is called before each engine. Raises InvalidInput for a
     tap that an engine does not pass; nothing is then killed on it.
     """
-    inputs = inputs or workflow.example
+    inputs = inputs_for(workflow, inputs)
     run_id = run_id_of(workflow, inputs)
     rows = []
     with tempfile.TemporaryDirectory(prefix="labkit-") as folder:

@@ -98,7 +98,7 @@ def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tupl
         ended = launch(job, window)
     if ended.status != KILLED:
         raise LabError(
-            f"process {ended.pid} was to die at {tap} and ended with status {ended.status}:\n{ended.output}",
+            f"process {ended.pid} was to die at {tap} and ended with status {ended.status}: {ended.last_words}",
             safe=f"run {scenario.run_id} stands where that process left it",
             next="labkit history shows how far it came",
         )

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from labkit.codec import check_id
-from labkit.errors import InvalidInput
 from labkit.model import Workflow
+from labkit.scenario import require_workflow
 
 
 def run_id_of(workflow: Workflow[Any], inputs: dict[str, Any]) -> str:
@@ -18,10 +18,5 @@ def run_id_of(workflow: Workflow[Any], inputs: dict[str, Any]) -> str:
 
 def chosen_id(workflow: Workflow[Any], inputs: dict[str, Any], run_id: str | None) -> str:
     """`run_id` if it is given, else that of the inputs or of the example; raise InvalidInput for what cannot be one."""
-    if not isinstance(workflow, Workflow):
-        raise InvalidInput(
-            f"{workflow!r} is a {type(workflow).__name__}, expected a workflow",
-            safe="nothing was written",
-            next="from labkit import refund; lab.start(refund, case=17)",
-        )
+    require_workflow(workflow)
     return check_id("run id", run_id_of(workflow, inputs or workflow.example) if run_id is None else run_id)

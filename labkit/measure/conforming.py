@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labkit.bench.launch import DEFAULT_MODE
 from labkit.measure.servers import services_for
-from labkit.measure.sites import Sites
+from labkit.measure.sites import Sites, unfit
 from labkit.measure.stage import conformance
 from labkit.stacks.conformance import CHECKS, Finding
 
@@ -17,12 +17,12 @@ def findings_of(
 ) -> dict[str, Finding]:
     """Every check by name, and how it came out for the stack called `name`; works in `folder`.
 
-    Without a server that the stack needs every check is `not run`, and says why. Raises InvalidInput for an unknown
-    stack.
+    Without a server that the stack needs, or when it cannot get ready, every check is `not run`, and says why. Raises
+    InvalidInput for an unknown stack.
     """
     found: dict[str, Finding] = {}
     with services_for([name], folder / "servers") as servers:
-        lacking = "; ".join(servers.missing.values())
+        lacking = "; ".join(servers.missing.values()) or unfit([name], DEFAULT_MODE).get(name, "")
         if lacking:
             return dict.fromkeys(CHECKS, Finding("not run", lacking))
         with Sites(folder / "trials", servers.addresses, lanes=1) as sites, sites.at(name, DEFAULT_MODE) as site:

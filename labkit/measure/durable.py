@@ -9,9 +9,12 @@ write to a campaign's database can run code in its workers.
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -106,6 +109,33 @@ def executor(database: str, name: str, sites: Sites, queues: Sequence[str]) -> I
         DBOS.destroy()
         _sites = None
         _open.release()
+
+
+def require_sound(folder: Path) -> None:
+    """Raise InvalidInput when a database of a campaign in `folder` is damaged, or none at all."""
+    for path in sorted(folder.glob("*.db")) if folder.is_dir() else ():
+        why = _damage(path)
+        if why:
+            raise InvalidInput(
+                f"{path} cannot be used as a campaign's database: {why}",
+                safe="it is untouched; what was measured there cannot be read",
+                next=f"name another folder, or move this one away to measure anew: mv {folder} {folder}.damaged",
+            )
+
+
+def _damage(path: Path) -> str:
+    if not path.is_file():
+        return "it is no file"
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
+        return "it, or its folder, is read-only"
+    try:
+        with closing(sqlite3.connect(path, timeout=0)) as database:
+            (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:  # locked: somebody uses it, so that it is sound
+        return "" if error.sqlite_errorname.startswith("SQLITE_BUSY") else str(error)
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if said == "ok" else str(said)
 
 
 def begin(part: Plan) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from labkit.bench.errand import Errand
 from labkit.bench.launch import Ended, Launcher, Plain, Zygote
+from labkit.errors import LabError
 from labkit.measure.trial import Cell, Result, Site
 from labkit.provider.process import ProviderProcess
 from labkit.stacks.find import find_stack
@@ -24,15 +25,39 @@ class Lazy:
 
     def run(self, job: Errand) -> Ended:
         """Run `job` in a process of its own and wait for its end."""
+        return self._started().run(job)
+
+    def get_ready(self) -> None:
+        """Start it, if there is something to start; raise LabError when that cannot be done in the stack's patience."""
+        launcher = self._started()
+        if isinstance(launcher, Zygote):
+            launcher.get_ready()
+
+    def _started(self) -> Launcher:
         if self._launcher is None:
-            forks = self._mode == "zygote" and find_stack(self._stack).forks
-            self._launcher = Zygote("labkit.measure.zygote", self._stack) if forks else Plain("labkit.measure.child")
-        return self._launcher.run(job)
+            stack = find_stack(self._stack)
+            if self._mode == "zygote" and stack.forks:
+                self._launcher = Zygote("labkit.measure.zygote", self._stack, patience=stack.patience)
+            else:
+                self._launcher = Plain("labkit.measure.child")
+        return self._launcher
 
     def close(self) -> None:
         """Leave no process behind."""
         if self._launcher:
             self._launcher.close()
+
+
+def unfit(stacks: Iterable[str], mode: str) -> dict[str, str]:
+    """Which of these stacks cannot get ready for processes in this `mode`, and why; no process stays."""
+    found: dict[str, str] = {}
+    for stack in stacks:
+        with closing(Lazy(stack, mode)) as launcher:
+            try:
+                launcher.get_ready()
+            except LabError as error:
+                found[stack] = error.what
+    return found
 
 
 class Stopped(BaseException):
@@ -51,6 +76,7 @@ class Sites:
         self.lane = threading.Semaphore(lanes)
         self._spare = lanes
         self._idle: list[tuple[tuple[str, str], Site]] = []
+        self._unfit: dict[tuple[str, str], LabError] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._provider = ProviderProcess(self._root)
@@ -88,8 +114,13 @@ class Sites:
 
     @contextmanager
     def at(self, stack: str, mode: str) -> Iterator[Site]:
-        """A site for `stack`, with processes in this `mode`, that nobody else uses meanwhile."""
+        """A site for `stack`, with processes in this `mode`, that nobody else uses meanwhile.
+
+        Raises LabError when the stack cannot get ready, which is tried once.
+        """
         with self._lock:
+            if unfit := self._unfit.get((stack, mode)):
+                raise unfit
             ready = next((each for each in self._idle if each[0] == (stack, mode)), None)
             if ready:
                 self._idle.remove(ready)
@@ -106,8 +137,15 @@ class Sites:
             _close(surplus)
 
     def _new(self, stack: str, mode: str) -> Site:
+        launchers = (Lazy(stack, mode), Lazy(stack, mode))
+        try:
+            launchers[0].get_ready()
+        except LabError as unfit:
+            self._unfit[stack, mode] = unfit
+            launchers[0].close()
+            raise
         return Site(
-            launchers=(Lazy(stack, mode), Lazy(stack, mode)),
+            launchers=launchers,
             url=self._provider.url,
             root=self._root,
             services=self._services,

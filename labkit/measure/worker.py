@@ -22,10 +22,11 @@ import psycopg
 from dbos import DBOS
 from sqlalchemy.exc import SQLAlchemyError
 
+from labkit.bench.launch import DEFAULT_MODE
 from labkit.errors import InvalidInput
 from labkit.measure import durable
 from labkit.measure.servers import services_for
-from labkit.measure.sites import Sites
+from labkit.measure.sites import Sites, unfit
 from labkit.stacks.find import every_stack, find_stack
 
 ROUND = 2.0  # seconds between two looks at the others
@@ -120,6 +121,9 @@ def work(
         able = [each for each in known if not set(find_stack(each).services) & set(servers.missing)]
         for service, why in servers.missing.items():
             tell(f"no {service}: {why}")
+        for each, why in unfit(able, DEFAULT_MODE).items():
+            able.remove(each)
+            tell(f"{each} is not served: {why}")
         if not able:
             raise InvalidInput("none of the stacks can be served here", safe="nothing was run", next="labkit doctor")
         sites = stack.enter_context(Sites(folder / "trials", servers.addresses, lanes=lanes))

@@ -9,6 +9,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import msgspec
+
 from labkit.errors import LabError
 from labkit.perf import peers
 from labkit.perf.histories import STATE, histories
@@ -80,7 +82,10 @@ def measure(*, progress: Progress | None = None, quick: bool = False) -> Report:
         Row(peer=LONG, state_bytes=STATE, steps=events - 1, recovery_milliseconds=median(seconds) * 1e3)
         for events, seconds in found.recovery.items()
     ]
-    return Report(machine=machine, rows=rows, marks=marks(rows, found, plan.crashes, plan.campaign, tell))
+    held = marks(rows, found, plan.crashes, plan.campaign, tell)
+    if quick:
+        held = [msgspec.structs.replace(mark, met=None) for mark in held]
+    return Report(machine=machine, rows=rows, marks=held)
 
 
 def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:

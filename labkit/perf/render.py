@@ -8,11 +8,15 @@ from rich.table import Table
 from labkit.perf.peers import LONG, RAW
 from labkit.perf.report import Mark, Report, Row
 
+UNJUDGED = "no verdict: next to nothing was measured, so that no number of this run counts; labkit perf judges"
+VERDICTS = {True: "met", False: "NOT MET", None: "-"}
+
 
 def render(report: Report) -> RenderableType:
     """The machine in one line, the table of peers, and the marks with whether each is met."""
     where = ", ".join(f"{name} {value}" for name, value in report.machine.items())
-    return Group(peers(report.rows), marks(report.marks), where)
+    judged = all(mark.met is not None for mark in report.marks)
+    return Group(peers(report.rows), marks(report.marks), *([] if judged else [UNJUDGED]), where)
 
 
 def peers(rows: list[Row]) -> Table:
@@ -42,7 +46,7 @@ def marks(found: list[Mark]) -> Table:
         table.add_column(name, justify="left" if name == "mark" else "right")
     for mark in found:
         value = number(mark.value, ",.2f") if mark.value is None or mark.value < 100 else f"{mark.value:,.0f}"
-        table.add_row(mark.name, value, mark.target, "met" if mark.met else "NOT MET")
+        table.add_row(mark.name, value, mark.target, VERDICTS[mark.met])
     return table
 
 

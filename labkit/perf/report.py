@@ -27,12 +27,13 @@ class Row(msgspec.Struct, kw_only=True):
 
 
 class Mark(msgspec.Struct, kw_only=True):
-    """A promise about speed. `value` is None when it could not be measured, and then the mark is not met."""
+    """A promise about speed. `value` is None when it could not be measured, and then the mark is not met; `met` is None
+    when too little was measured for a verdict."""
 
     name: str
     value: float | None
     target: str
-    met: bool
+    met: bool | None
 
 
 class Report(msgspec.Struct, kw_only=True):

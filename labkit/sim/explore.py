@@ -22,7 +22,7 @@ from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
-from labkit.scenario import AS_DECLARED, Scenario
+from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Life, Simulation, first_life
 
@@ -97,7 +97,7 @@ def explore(
     """
     scenario = Scenario(
         workflow=workflow,
-        inputs=inputs or workflow.example,
+        inputs=inputs_for(workflow, inputs),
         engine=engine,
         policy=policy,
         provider=provider,

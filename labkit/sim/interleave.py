@@ -21,7 +21,7 @@ from labkit.clock import ManualClock
 from labkit.errors import StaleWrite
 from labkit.model import Workflow
 from labkit.provider.twin import Twin
-from labkit.scenario import AS_DECLARED, Scenario, drive
+from labkit.scenario import AS_DECLARED, Scenario, drive, inputs_for
 from labkit.sim.lives import NOT_STORED, Simulation, first_life
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
@@ -138,7 +138,7 @@ def interleave(
 ) -> InterleaveReport:
     """Run every interleaving of two workers with at most two preemptions, and judge each."""
     scenario = Scenario(
-        workflow=workflow, inputs=inputs or workflow.example, engine=engine, policy=policy, provider=provider
+        workflow=workflow, inputs=inputs_for(workflow, inputs), engine=engine, policy=policy, provider=provider
     )
     reference = first_life(Simulation(scenario)).evidence
     played = list(_all(scenario, reference))

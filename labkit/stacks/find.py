@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from labkit import stacks
@@ -36,7 +37,9 @@ def find_stack(name: str) -> Stack:
             return found[name]
     for entry in entry_points(group=GROUP, name=name):
         return _loaded(name, entry.module, entry.attr)
-    raise InvalidInput(f"there is no stack {name!r}", safe="nothing was run", next="labkit stacks lists them")
+    near = get_close_matches(name.lower(), [each for each, _ in every_stack()], 3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise InvalidInput(f"there is no stack {name!r}", safe="nothing was run", next=f"{hint}labkit stacks lists them")
 
 
 def every_stack() -> Iterator[tuple[str, Stack | InvalidInput]]:
@@ -59,13 +62,14 @@ def _adapters(name: str, module: str) -> tuple[Stack, ...]:
 
 
 def _loaded(name: str, module: str, attribute: str) -> Stack:
-    found = getattr(imported(f"stack {name!r}", module), attribute, None)
+    there = vars(imported(f"stack {name!r}", module))
+    found = there.get(attribute)
     if not isinstance(found, Stack):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise InvalidInput(
-            f"{name!r} is {'not there' if found is None else what}, expected a labkit.stacks.base.Stack",
-            safe="nothing was run",
-            next="name an object, not its class: module:attribute",
-        )
+        wrong = f"is {what}" if attribute in there else f"is not there: module {module} has no {attribute!r}"
+        adapters = [f"{module}:{each}" for each, value in there.items() if isinstance(value, Stack)]
+        others = ", ".join(each for each in there if not each.startswith("_")) or "nothing"
+        hint = f"it has {', '.join(adapters)}" if adapters else f"name an object, not its class; it has {others}"
+        raise InvalidInput(f"{name!r} {wrong}, expected a labkit.stacks.base.Stack", safe="nothing was run", next=hint)
     found.name = found.name or name
     return found

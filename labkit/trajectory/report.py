@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 
@@ -51,16 +52,19 @@ def analyse(
     policies: Iterable[str] = (),
     provider: str = "neither",
     progress: Progress | None = None,
+    *,
+    every_effect: bool = False,
 ) -> Report:
     """Crash every recorded run in `paths` once at every tap; no engine or policy named means all of them.
 
     `effects` are the tools that change the world, `provider` what these can do about repeats. A call that failed in
     the recording is crashed like any other: it was sent, and an error does not prove that nothing happened. Raises
-    InvalidInput for a file that does not fit, a name that does not exist, or when no effect is named.
+    InvalidInput for a file that does not fit, a name that does not exist, or when no effect is named; with
+    `every_effect` also when one of them was never called.
     """
     trajectories = read_all(paths)
     tools = Counter(call.name for trajectory in trajectories for call in trajectory.calls)
-    chosen, never_called = check_effects(tools, effects)
+    chosen, never_called = check_effects(tools, effects, every_effect)
     pairs = list(product(dict.fromkeys(engines) or ENGINES, dict.fromkeys(policies) or POLICIES))
     check(trajectories, chosen, pairs, provider)
     rows: list[Row] = []
@@ -94,21 +98,24 @@ def read_all(paths: Sequence[str | Path]) -> list[Trajectory]:
     return found
 
 
-def check_effects(tools: dict[str, int], effects: Iterable[str]) -> tuple[set[str], list[str]]:
+def check_effects(tools: dict[str, int], effects: Iterable[str], every: bool = False) -> tuple[set[str], list[str]]:
     """The effects as a set, and those among them that no run called (`tools`: calls by name).
 
-    Raises InvalidInput, listing the tools that were called, when no effect is named or none of them was called.
+    Raises InvalidInput, with the nearest of the tools that were called, when no effect is named, when none of them was
+    called, or with `every` when one was not.
     """
     chosen = set(effects)
     never_called = sorted(chosen - set(tools))
-    if len(never_called) < len(chosen):
+    if chosen and (not never_called or (len(never_called) < len(chosen) and not every)):
         return chosen, never_called
     what = f"no call of {' or '.join(map(repr, never_called))} was recorded" if chosen else "no effect was named"
+    near = [close for name in never_called for close in get_close_matches(name, tools, 1)]
+    meant = f"did you mean {' and '.join(near)}? " if near else ""
     raise InvalidInput(
         f"{what}; tools called: {_listed(tools)}",
         safe="nothing was run",
-        next="name each tool that changes the world (books, pays, sends, deletes) by --effect NAME; leave out those "
-        "that only read, or that do no harm when repeated",
+        next=f"{meant}Name each tool that changes the world (books, pays, sends, deletes) by --effect NAME; leave out "
+        "those that were not called, that only read, or that do no harm when repeated",
     )
 
 
