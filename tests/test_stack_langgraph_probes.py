@@ -21,12 +21,18 @@ HOLDS = {
     "sync: a kill where the next node begins repeats nothing",
     "sync: a finished parallel node is not executed again",
     "async: a finished parallel node is not executed again",
+    "ainvoke, sync: a kill where the next node begins repeats nothing",
+    "ainvoke, async: a kill in a node that awaited for 0.2 s repeats no node before it",
+    "a killed run comes back the same with ainvoke",
+    "ainvoke goes on with what invoke began, and invoke with what ainvoke began",
     "update_state with as_node marks a node as done",
     "sync: what cannot be stored is refused before the next node",
     "a type of one's own comes back",
     "with DeltaChannel a step costs the same in a run twice as long",
     "SQLite: a thread can be deleted",
     "Postgres, sync: a kill where the next node begins repeats nothing",
+    "Postgres, ainvoke, sync: a kill where the next node begins repeats nothing",
+    "Postgres: a killed run comes back the same with ainvoke",
     "Postgres: old checkpoints can be pruned",
     "CVE-2026-27794: a pickle in the cache is not loaded",
     "CVE-2025-67644: the key of a metadata filter does not become SQL",
@@ -34,6 +40,7 @@ HOLDS = {
 }
 UNSUPPORTED = {"SQLite: old checkpoints can be pruned"}
 RARE = {
+    "ainvoke, functional: a kill 5 ms after a task's result is there repeats nothing",
     "functional: a kill 5 ms after a task's result is there repeats nothing",
     "Postgres, sync: a kill where the write of the checkpoint begins repeats nothing",
 }

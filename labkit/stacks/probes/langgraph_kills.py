@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from labkit.stacks.conformance import Finding
 from labkit.stacks.probes.langgraph_lives import Lived, Services, Stage, judged, launching, stage
 
+BOTH = (False, True)
 TIMES = 40
 """How often a race is repeated."""
 
 
 def race(
-    folder: Path, services: Services, times: int = TIMES, *, scene: str, durability: str, kill: str, server: str = ""
+    folder: Path, services: Services, times: int = TIMES, *, scene: str, kill: str, server: str = "", **more: Any
 ) -> Finding:
-    """Kill `scene` at `kill` and resume it, `times` times: how often was the first effect executed again?"""
+    """Kill `scene` at `kill` and resume it, `times` times: how often was the first effect executed again?
+
+    `more` are fields of `Life`.
+    """
     again, dsn = 0, services.get(server, "")
     if server and not dsn:
         return Finding("not run", f"no {server} server")
     with launching() as launcher:
         for number in range(times):
             on = Stage(launcher, folder / str(number))
-            if not on(scene, durability=durability, kill=kill, dsn=dsn).killed:
+            if not on(scene, kill=kill, dsn=dsn, **more).killed:
                 return Finding("not run", f"it was not killed at {kill}")
-            again += on(scene, verb="resume", durability=durability, dsn=dsn).executed["charge"] > 1
+            again += on(scene, verb="resume", dsn=dsn, **more).executed["charge"] > 1
     return judged(not again, f"the first effect was executed again in {again} of {times}")
 
 
@@ -111,13 +116,30 @@ def second_resumer(folder: Path, services: Services) -> Finding:
     return judged(after.executed["ship"] == 1, told(after))
 
 
+def both_ways(
+    folder: Path, services: Services, *, first: Sequence[bool], then: Sequence[bool], server: str = ""
+) -> Finding:
+    """Killed in the second node, invoked or awaited (`first`), and resumed, invoked or awaited (`then`): all alike?"""
+    if server and server not in services:
+        return Finding("not run", f"no {server} server")
+    seen, dsn = [], services.get(server, "")
+    with launching() as launcher:
+        for number, (begun, resumed) in enumerate(zip(first, then, strict=True)):
+            on = Stage(launcher, folder / str(number))
+            on("chain", kill="ship", awaited=begun, dsn=dsn)
+            found = on("chain", verb="look", awaited=resumed, dsn=dsn)
+            after = on("chain", verb="resume", awaited=resumed, dsn=dsn)
+            seen.append(f"came back: charge {found.said['charge']}, next {found.said['next']}; {told(after)}")
+    return judged(len(set(seen)) == 1, "; but ".join(dict.fromkeys(seen)))
+
+
 def told(lived: Lived) -> str:
     """The executions in words."""
     return "executed " + (", ".join(f"{name} {count}x" for name, count in sorted(lived.executed.items())) or "nothing")
 
 
-def _race(scene: str, durability: str, kill: str, server: str = "") -> Callable[..., Finding]:
-    return partial(race, scene=scene, durability=durability, kill=kill, server=server)
+def _race(scene: str, durability: str, kill: str, server: str = "", **more: Any) -> Callable[..., Finding]:
+    return partial(race, scene=scene, durability=durability, kill=kill, server=server, **more)
 
 
 RACES: dict[str, Callable[..., Finding]] = {
@@ -128,6 +150,33 @@ RACES: dict[str, Callable[..., Finding]] = {
     "Postgres, sync: a kill where the next node begins repeats nothing": _race("chain", "sync", "ship", "postgres"),
     "Postgres, sync: a kill where the write of the checkpoint begins repeats nothing": _race(
         "chain", "sync", "put", "postgres"
+    ),
+    "ainvoke, sync: a kill where the next node begins repeats nothing": _race("chain", "sync", "ship", awaited=True),
+    "ainvoke, async: a kill where the next node begins repeats nothing": _race("chain", "async", "ship", awaited=True),
+    "ainvoke, exit: a kill where the next node begins repeats nothing": _race("chain", "exit", "ship", awaited=True),
+    "ainvoke, sync: a kill where the write of the checkpoint begins repeats nothing": _race(
+        "chain", "sync", "put", awaited=True
+    ),
+    "Postgres, ainvoke, sync: a kill where the next node begins repeats nothing": _race(
+        "chain", "sync", "ship", "postgres", awaited=True
+    ),
+    "Postgres, ainvoke, async: a kill where the next node begins repeats nothing": _race(
+        "chain", "async", "ship", "postgres", awaited=True
+    ),
+    "Postgres, ainvoke, sync: a kill where the write of the checkpoint begins repeats nothing": _race(
+        "chain", "sync", "put", "postgres", awaited=True
+    ),
+    "ainvoke, async: a kill in a node that awaited for 0.2 s repeats no node before it": _race(
+        "slow", "async", "ship", awaited=True, option="awaits"
+    ),
+    "ainvoke, async: a kill in a node that blocked for 0.2 s repeats no node before it": _race(
+        "slow", "async", "ship", awaited=True, option="blocks"
+    ),
+    "ainvoke, functional: a kill as soon as a task's result is there repeats nothing": _race(
+        "functional_awaited", "sync", "at once", awaited=True
+    ),
+    "ainvoke, functional: a kill 5 ms after a task's result is there repeats nothing": _race(
+        "functional_awaited", "sync", "5 ms later", awaited=True
     ),
     "functional: a kill as soon as a task's result is there repeats nothing": _race("functional", "sync", "at once"),
     "functional: a kill 5 ms after a task's result is there repeats nothing": _race("functional", "sync", "5 ms later"),
@@ -148,5 +197,12 @@ KILLS: dict[str, Callable[..., Finding]] = {
     "tools that share a task get no other call's result after a change": wrong_result,
     "nothing next means finished": nothing_next,
     "a second resumer is refused": second_resumer,
+    "a killed run comes back the same with ainvoke": partial(both_ways, first=BOTH, then=BOTH),
+    "ainvoke goes on with what invoke began, and invoke with what ainvoke began": partial(
+        both_ways, first=BOTH, then=BOTH[::-1]
+    ),
+    "Postgres: a killed run comes back the same with ainvoke": partial(
+        both_ways, first=BOTH, then=BOTH, server="postgres"
+    ),
 }
 """Every probe of this file, by what it would be good to rely on."""

@@ -28,13 +28,14 @@ class Life(lives.Life, kw_only=True, frozen=True):
     """One process: a function of `langgraph_scenes`; besides start and resume, `verb` may be replay (from the
     checkpoint before the second node) or look.
 
-    The checkpoints are in Postgres if there is a `dsn`. `environment` is set before LangGraph is imported, so it takes
-    a new interpreter.
+    The checkpoints are in Postgres if there is a `dsn`. An `awaited` run is awaited on the asynchronous saver instead
+    of invoked. `environment` is set before LangGraph is imported, so it takes a new interpreter.
     """
 
     SCENES = "labkit.stacks.probes.langgraph_scenes"
     durability: str = "sync"
     dsn: str = ""
+    awaited: bool = False
     environment: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property

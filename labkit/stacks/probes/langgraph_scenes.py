@@ -5,33 +5,21 @@ The graph of most of them charges a customer and then ships the goods: two nodes
 
 from __future__ import annotations
 
-import operator
+import asyncio
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.func import entrypoint, task
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from labkit.stacks.probes.langgraph_lives import Life
+from labkit.stacks.probes.langgraph_play import Order, Said, graph_of, play, wait_for
 from labkit.stacks.probes.langgraph_saver import saver_of
-
-Said = dict[str, Any]
-PATIENCE = 30.0
-"""Seconds that a process or a node waits for another one to arrive."""
-
-
-class Order(TypedDict, total=False):
-    """The state of every graph here."""
-
-    charge: Any
-    ship: str
-    checks: Annotated[list[str], operator.add]
 
 
 class Parcel(NamedTuple):
@@ -70,6 +58,27 @@ def chain(life: Life) -> Said:
         return play(life, graph_of(nodes).compile(checkpointer=saver))
 
 
+def slow(life: Life) -> Said:
+    """Charge, then a coroutine as second node, which is killed after 0.2 s in which it `blocks` its thread or `awaits`
+    (`option`)."""
+
+    async def charge(state: Order) -> Order:
+        life.act("charge")
+        return {"charge": "paid"}
+
+    async def ship(state: Order) -> Order:
+        if life.kill and life.option == "blocks":
+            time.sleep(0.2)  # what is measured, as in the next line
+        elif life.kill:
+            await asyncio.sleep(0.2)
+        life.die_at("ship")
+        life.act("ship")
+        return {"ship": "sent"}
+
+    with saver_of(life) as saver:
+        return play(life, graph_of({"charge": charge, "ship": ship}).compile(checkpointer=saver))
+
+
 def long_node(life: Life) -> Said:
     """One node with two effects, which dies between them."""
 
@@ -83,53 +92,6 @@ def long_node(life: Life) -> Said:
         return play(life, graph_of({"node": node}).compile(checkpointer=saver))
 
 
-def graph_of(nodes: dict[str, Any]) -> StateGraph[Any]:
-    """A chain of these nodes."""
-    graph: StateGraph[Any] = StateGraph(Order)
-    for before, (name, node) in zip((START, *nodes), nodes.items(), strict=False):
-        graph.add_node(name, node)
-        graph.add_edge(before, name)
-    graph.add_edge(list(nodes)[-1], END)
-    return graph
-
-
-def play(life: Life, app: Any, answer: Any = None) -> Said:
-    """Look at the run, do what `life.verb` says, and tell what was found before and after, or the error."""
-    thread: RunnableConfig = {"configurable": {"thread_id": life.folder}}
-    if life.option == "as_node":
-        app.update_state(thread, {"charge": "paid, says the bank"}, as_node="charge")
-    found, error, result = app.get_state(thread), "", None
-    try:
-        match life.verb:
-            case "start":
-                result = app.invoke({"checks": []}, thread, durability=life.durability)
-            case "resume":
-                given = answer if found.created_at else {"checks": []}  # nothing was saved: begin
-                result = app.invoke(given, thread, durability=life.durability)
-            case "replay":
-                old = next(state for state in app.get_state_history(thread) if state.next == ("ship",))
-                result = app.invoke(None, old.config, durability=life.durability)
-    except TypeError as raised:
-        error = str(raised)
-    charge = (found.values or {}).get("charge")
-    left = [] if error else list(app.get_state(thread).next)
-    return {
-        "next": list(found.next),
-        "charge": repr(charge),
-        "error": error,
-        "left": left,
-        "result": repr(result),
-        "points": len(list(app.get_state_history(thread))),
-    }
-
-
-def wait_for(there: Callable[[], bool]) -> None:
-    """Wait until this is so, at most `PATIENCE` seconds."""
-    end = time.monotonic() + PATIENCE
-    while not there() and time.monotonic() < end:
-        time.sleep(0.002)
-
-
 def fan(life: Life) -> Said:
     """Two parallel checks: one is done and saved (`exit` saves nothing), then the other one dies."""
     with saver_of(life) as saver:
@@ -138,9 +100,12 @@ def fan(life: Life) -> Said:
             life.act("quick")
             return {"checks": ["quick"]}
 
+        def acted() -> bool:
+            return life.outside.exists() and life.outside.stat().st_size > 0  # opened is not yet written
+
         def slow(state: Order) -> Order:
             if life.kill:
-                wait_for(life.outside.exists if life.durability == "exit" else saver.written.is_set)
+                wait_for(acted if life.durability == "exit" else saver.written.is_set)
             life.die_at("slow")
             life.act("slow")
             return {"checks": ["slow"]}
@@ -167,6 +132,27 @@ def functional(life: Life) -> Said:
             result = charge().result()
             life.die_at("at once")
             time.sleep(0.005)  # what is measured
+            life.die_at("5 ms later")
+            return result
+
+        return play(life, order)
+
+
+def functional_awaited(life: Life) -> Said:
+    """The same with coroutines: the task is awaited."""
+
+    @task
+    async def charge() -> str:
+        life.act("charge")
+        return "paid"
+
+    with saver_of(life) as saver:
+
+        @entrypoint(checkpointer=saver)
+        async def order(given: Said) -> str:
+            result = await charge()
+            life.die_at("at once")
+            await asyncio.sleep(0.005)  # what is measured
             life.die_at("5 ms later")
             return result
 
