@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import uuid
@@ -17,6 +18,7 @@ from labkit.widgets.questions import read_questions
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = [path for path in NOTEBOOKS if path.stem < "09"]  # those after them are about frameworks, and need servers
 PARTS = (
     "What you will be able to do",
     "Predict before you run",
@@ -60,7 +62,7 @@ def test_the_notebooks_that_promise_something_are_there(name):
 def test_a_notebook_runs_top_to_bottom_and_leaves_nothing_behind(path, tmp_path):
     mark, before = uuid.uuid4().hex, project_files()
     try:
-        book = run(path, tmp_path, mark)
+        book = run(nbformat.read(path, as_version=4), tmp_path, mark)
     finally:
         left = end_marked(mark)
     assert not left, f"processes that outlive the kernel: {left}"
@@ -77,6 +79,37 @@ def test_a_notebook_runs_top_to_bottom_and_leaves_nothing_behind(path, tmp_path)
         values = [output for output in cell.outputs if output.output_type != "stream"]
         assert len(values) <= 1, f"this cell shows {len(values)} things at once:\n{cell.source}"
         assert "<pre></pre>" not in html_of(cell), f"this cell shows an empty text:\n{cell.source}"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_every_cell_can_be_run_a_second_time(lesson, tmp_path):
+    mark, book = uuid.uuid4().hex, nbformat.read(lesson, as_version=4)
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    book.cells = [each for cell in cells for each in (cell, {**cell, "id": f"{cell.id[:58]}-again"})]
+    try:
+        run(nbformat.from_dict(book), tmp_path, mark)
+    finally:
+        end_marked(mark)
+
+
+def test_every_code_cell_shows_something_or_makes_a_name(book):
+    silent = []
+    for cell in (cell for cell in book.cells if cell.cell_type == "code"):
+        body = ast.parse(cell.source).body
+        shows = isinstance(body[-1], ast.Expr) or "print(" in cell.source
+        if not shows and all(isinstance(each, ast.Assert) for each in body):
+            silent.append(cell.source)
+    assert not silent, f"a reader who runs this sees nothing happen:\n{silent}"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_a_prediction_is_asked_with_a_question_mark_and_judged_later(lesson):
+    codes = [cell.source for cell in nbformat.read(lesson, as_version=4).cells if cell.cell_type == "code"]
+    asked = next(code for code in codes if code.startswith("prediction ="))
+    values = [node.value for node in ast.walk(ast.parse(asked)) if isinstance(node, ast.Constant)]
+    names = [key.value for node in ast.walk(ast.parse(asked)) if isinstance(node, ast.Dict) for key in node.keys]
+    assert {*values} - {*names} == {"?"}
+    assert sum("judged(prediction, " in code for code in codes) == 1
 
 
 def test_a_notebook_is_kept_without_outputs(book):
@@ -136,13 +169,12 @@ def test_every_file_that_a_notebook_points_to_is_there(book, path):
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
-def run(path: Path, folder: Path, mark: str) -> nbformat.NotebookNode:
-    """Execute a copy of a notebook in `folder`; every process that it starts carries `mark` in its environment."""
+def run(book: nbformat.NotebookNode, folder: Path, mark: str) -> nbformat.NotebookNode:
+    """Execute a notebook in `folder`; every process that it starts carries `mark` in its environment."""
     for name in ("here", "temporary", "site"):
         (folder / name).mkdir()
     (folder / "site" / "sitecustomize.py").write_text(NO_NETWORK, "utf-8")
     paths = [str(folder / "site"), os.environ.get("PYTHONPATH", "")]
-    book = nbformat.read(path, as_version=4)
     client = NotebookClient(
         book,
         timeout=300,

@@ -153,6 +153,13 @@ def test_each_cell_shows_what_the_central_table_shows(report: MatrixReport):
     assert "▢ never 25% !" in MatrixTable(odd_report).to_text()
 
 
+def test_engines_that_say_the_same_are_one_row_of_the_table():
+    report = matrix(refund, policies=("bare", "outbox"), providers=("dedup", "neither"), inputs={"case": 17})
+    rows = MatrixTable(report, case=17).to_text().splitlines()[2:]
+    assert [row[:23].strip() for row in rows] == [*3 * ["all 3 engines"], "snapshot", "event-sourced, hybrid"]
+    assert all("neither" in row and "outbox" in row for row in rows[3:])
+
+
 def test_each_cell_opens_a_crash_in_its_window_with_its_verdict(report: MatrixReport):
     examples = Examples(report, refund, {"case": 17})
     for key, cell in examples.cells.items():

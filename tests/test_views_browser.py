@@ -84,7 +84,9 @@ def look(request: pytest.FixtureRequest, page: Page) -> Iterator[tuple[str, int]
 OPEN: dict[str, Callable[[Locator], Any]] = {
     "states": lambda view: view.locator("[data-pick=ambiguous]:visible").click(),
     "curves": lambda view: view.get_by_label("size of the state").focus(),
-    "matrix": lambda view: view.locator("[data-cell='hybrid/bare/neither/W3']").click(),
+    "matrix": lambda view: [
+        view.locator(f"{each} >> nth=0").click() for each in ("summary", "[data-cell*='neither/W3']")
+    ],
     "board": lambda view: view.get_by_role("button", name="Refresh").is_hidden(),
 }
 
@@ -155,27 +157,44 @@ def test_a_picture_is_dragged_like_its_slider(page: Page, opened: Callable[[str]
 
 def test_a_cell_is_found_with_arrows_and_opens_its_counterexample(page: Page, opened: Callable[[str], Locator]):
     view = opened("matrix")
-    view.locator("[data-cell][tabindex='0']").focus()
-    for key in ("End", "ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+    expect(view.get_by_role("grid")).to_have_accessible_name("the same on both engines")
+    view.locator("[data-cell][tabindex='0']:visible").focus()
+    for key in ("End", "Home", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     cell = view.get_by_role("region", name="the chosen cell")
     expect(cell).to_contain_text("hybrid · bare · dedup · W3")
-    expect(view.locator("[aria-selected=true]")).to_have_accessible_name(
-        re.compile("provider recognises a key .dedup., W3")
-    )
+    chosen = view.locator("[aria-selected=true]:visible")
+    expect(chosen).to_have_accessible_name(re.compile("^the same on both engines, bare, .* .dedup., W3: .* in 100% of"))
     expect(cell).to_contain_text("its counterexample")
     expect(cell.locator("svg")).to_contain_text("DUPLICATE")
-    expect(view.locator("[aria-selected=true]")).to_contain_text("◈ twice")
+    expect(chosen).to_contain_text("◈ twice")
     page.keyboard.press("Escape")
     expect(cell).to_be_hidden()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the two engines one by one
+    expect(view.get_by_role("grid")).to_have_count(3)
     view.locator("[data-cell='snapshot/ledger/neither/W3']").click()
     expect(cell).to_contain_text("an example")
+    expect(chosen).to_have_count(2)  # where both stand for one, and its own
     page.set_viewport_size({"width": 1300, "height": 400})
     expect(cell).not_to_be_in_viewport()
     view.get_by_role("button", name="see its crash below").click()
     expect(cell).to_be_in_viewport()
     expect(cell).to_be_focused()
     expect(cell).to_contain_text("ambiguous:")
+
+
+def test_what_differs_between_engines_stands_apart(page: Page):
+    report = matrix(refund, policies=("outbox", "ledger"), inputs={"case": 17})
+    page.set_content(MatrixTable(report, case=17).to_html())
+    same, apart = page.get_by_role("grid").all()
+    expect(same.locator("[data-cell]")).to_have_count(2 * 3 * 6 - 1)
+    expect(apart).to_have_accessible_name("≠ not the same on all: 1 of 36 cells")
+    expect(apart.get_by_role("row").last).to_contain_text(re.compile("outbox, neither, W2.*50%.*33%.*33%", re.S))
+    same.locator("[data-cell='hybrid/outbox/dedup/between']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(apart.locator(":focus")).to_have_accessible_name(re.compile("^snapshot, outbox, provider neither, W2"))
+    assert violations(page, ".lv") == []
 
 
 def test_without_a_kernel_the_board_says_what_to_type(opened: Callable[[str], Locator]):

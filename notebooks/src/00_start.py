@@ -45,15 +45,17 @@ prediction = "?"
 # We cannot roll it back. Nobody can roll back a bank.
 
 # %%
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 import pandas as pd
 
 from labkit import Lab, compare, refund
+from labkit.lab.judge import judged
 from labkit.lab.tables import show
+from labkit.scratch import scratch_folder
 
 pd.options.display.max_colwidth = 90
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+folder = scratch_folder()
 
 
 # %%
@@ -145,7 +147,7 @@ killed
 # %%
 run = lab.resume(killed.run_id)
 refunds = list(outside(lab).operation).count("refund")
-print(f"The run is {run.status}. You said {prediction!r}; the provider paid {refunds} times.")
+print(f"The run is {run.status}. How often was she paid? {judged(prediction, refunds)}")
 assert (run.status, refunds) == ("completed", 2)
 
 # %%
@@ -236,7 +238,7 @@ outside(lab)
 # you would have said `"not-done"`, and the next process would have sent it.)
 
 # %%
-[mail_key] = lab.effects(run).query("status == 'ambiguous'").effect_key
+[mail_key] = lab.effects(run).query("step == 'send_mail'").effect_key
 [mail_receipt] = outside(lab).query("target == 'mail'").receipt_id
 lab.resolve(mail_key, "confirmed", mail_receipt)
 run = lab.resume(run)

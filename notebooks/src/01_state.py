@@ -51,16 +51,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 import pandas as pd
 
 from labkit import Lab, refund
 from labkit.errors import ActivityFailed
+from labkit.lab.judge import judged
 from labkit.lab.tables import show
 from labkit.model import State, Target, Workflow
+from labkit.scratch import scratch_folder
 
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+# %%
+folder = scratch_folder()
 
 
 # %%
@@ -111,7 +114,7 @@ refunds
 # %%
 answered = turn(asked, [])
 assert answered[-1]["role"] == "tool"
-print(f"You said {prediction!r}. A turn that ended leaves this: {answered[-1]}")
+print(judged(prediction, "sometimes"), "A turn that ended leaves this:", answered[-1])
 
 # %% [markdown]
 # So the answer is *sometimes*: a result in the log proves that the tool acted. A missing result proves nothing.

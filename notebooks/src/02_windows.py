@@ -53,18 +53,21 @@ prediction = {"W1": "?", "W2": "?", "W3": "?", "W4": "?", "W5": "?"}
 
 # %%
 import inspect
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 import pandas as pd
 
 from labkit import Lab, explore, refund
 from labkit.effects.policies import Bare
 from labkit.errors import EffectUnknown
+from labkit.lab.judge import judged
 from labkit.lab.tables import show
 from labkit.provider.faults import Fault
+from labkit.scratch import scratch_folder
 from labkit.widgets import CrashTimeline, Quiz
 
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+# %%
+folder = scratch_folder()
 WINDOWS = list(prediction)
 
 
@@ -154,7 +157,7 @@ for window, death in killed.items():
     assert run.status == "completed"
     paid[window] = sum(entry.target == "payments" for entry in lab.evidence(run).outside)
 assert paid == {"W1": 1, "W2": 1, "W3": 2, "W4": 2, "W5": 1}
-show(pd.DataFrame({"you said": prediction, "the customer was paid": paid}))
+print(judged(prediction, paid))
 
 # %% [markdown]
 # All five runs are *completed*. None reported an error. In two of the five, the money moved twice.

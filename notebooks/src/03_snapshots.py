@@ -45,7 +45,7 @@ import sqlite3
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 from typing import Any
 
 # %%
@@ -56,11 +56,14 @@ from msgspec import field
 from labkit import Lab, refund
 from labkit.engines import SnapshotEngine
 from labkit.errors import InvalidInput, InvalidState
+from labkit.lab.judge import judged
 from labkit.lab.tables import show
 from labkit.model import Budgets, State, Target, Workflow
 
 # %%
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+from labkit.scratch import scratch_folder
+
+folder = scratch_folder()
 
 
 def new_path():
@@ -150,7 +153,7 @@ calls = [entry.operation for entry in lab.evidence(run).outside if entry.operati
 invoice = round(sum(PRICE[name] for name in calls), 2)
 ours = round(refund.budgets.cost_remaining - run.run.budgets.cost_remaining, 2)
 assert calls.count("assess_policy") == 2 and (ours, invoice) == (0.07, 0.09)
-print(f"You said {prediction}.\nThe model was asked {calls.count('assess_policy')} times.")
+print(judged(prediction, {"asked": calls.count("assess_policy"), "our books say": 1}))
 print(f"Our books: {ours:.2f}. The invoice: {invoice:.2f}.")
 
 # %% [markdown]

@@ -45,7 +45,7 @@ import sqlite3
 import uuid
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 import pandas as pd
 
@@ -56,7 +56,9 @@ from labkit.lab.tables import show
 from labkit.model import State, Target, Workflow
 
 # %%
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+from labkit.scratch import scratch_folder
+
+folder = scratch_folder()
 
 
 def sql(path, query):
@@ -184,13 +186,16 @@ think = Workflow("think", version="1", state=Thought, begin=lambda: Thought(), t
 for step in (ponder, tell):
     think.step(step)
 
+from labkit.lab.judge import judged
+
 desk = Lab(":memory:", engine="event-sourced")
 died = desk.kill(think, at="ponder/commit:before#1", real=False)
 ran.clear()
 called.clear()
 after = desk.resume(died.run_id)
 assert ran == ["ponder", "tell"] and called == []
-print(f"You said {prediction}.\nsteps that ran again: {ran}\nactivities that were called: {called}")
+print(judged(prediction, {"the code runs again": "yes", "the model is asked again": "no"}))
+print(f"steps that ran again: {ran}\nactivities that were called: {called}")
 
 # %% [markdown]
 # **Yes, and no.** The code ran; nobody was asked. The clock and the dice are calls like any other: recorded once,

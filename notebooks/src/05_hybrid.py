@@ -46,7 +46,7 @@ prediction = "?"
 # %%
 from contextlib import closing
 from io import StringIO
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 from timeit import repeat
 
 import matplotlib.pyplot as plt
@@ -55,9 +55,12 @@ import pandas as pd
 from IPython.display import HTML
 
 from labkit import Lab, refund
+from labkit.lab.judge import judged
+from labkit.scratch import scratch_folder
 from labkit.store.sqlite import SqliteStore
 
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+# %%
+folder = scratch_folder()
 
 
 # %%
@@ -183,7 +186,7 @@ found[found["size"] == 4_000].round({"bytes": 0, "ms": 2})
 
 # %%
 longest = found[(found["steps"] == 803) & (found["size"] == 4_000)].set_index("engine")
-print(f"You said {prediction}. Replayed: {longest.replayed.to_dict()}")
+print(f"{judged(prediction, 'at most 7')} Replayed: {longest.replayed.to_dict()}")
 assert longest.replayed.to_dict() == {"snapshot": 0, "event-sourced": 1606, "hybrid": 6}
 
 # %% [markdown]

@@ -58,6 +58,7 @@ import pandas as pd
 import labkit
 from labkit import Lab, refund
 from labkit.effects.policies import POLICIES
+from labkit.lab.judge import judged
 from labkit.model import CAPABILITIES
 
 pd.options.display.max_colwidth = 100
@@ -81,7 +82,7 @@ def after_crash(policy, provider, window):
 ends = {provider: [after_crash(policy, provider, "W3") for policy in POLICIES] for provider in CAPABILITIES}
 w3 = pd.DataFrame(ends, index=list(POLICIES))
 twice = (w3 == "paid 2x").to_numpy().sum()
-print(f"Paid twice in {twice} of 12 pairs. You said {prediction}.")
+print(f"Paid twice in {twice} of 12 pairs. {judged(prediction, twice)}")
 assert twice == 5
 w3
 
@@ -230,6 +231,7 @@ assert decide(left_behind) == "execute"
 assert decide(replace(left_behind, effect_status="executing")) == "reconcile"
 assert decide(replace(left_behind, effect_status="confirmed")) == "advance"
 assert decide(replace(left_behind, effect_status="ambiguous", effect_key="")) == "stop"
+print("As in the table: planned is executed, executing reconciled, confirmed passed; without a key it stops.")
 
 # %% [markdown]
 # `executing` and `ambiguous` are decided alike. A dead process cannot tell us whether it was about to call or had
@@ -368,6 +370,9 @@ def resolved(window, verdict):
 answers = ("confirmed", "not-done", "rejected")
 persons = {window: [resolved(window, verdict) for verdict in answers] for window in ("W2", "W3")}
 persons = pd.DataFrame(persons, index=answers)
+assert persons.loc["confirmed", "W2"] == "completed, paid 0x"
+assert persons.loc["not-done", "W3"] == "completed, paid 2x"
+assert persons.loc["not-done", "W2"] == persons.loc["confirmed", "W3"] == "completed, paid 1x"
 persons
 
 # %% [markdown]
@@ -377,11 +382,6 @@ persons
 #
 # The ledger believes the person. So a person needs evidence: who looked, where, when. And one more thing: *time*. A
 # call that is still on its way arrives after you have looked.
-
-# %%
-assert persons.loc["confirmed", "W2"] == "completed, paid 0x"
-assert persons.loc["not-done", "W3"] == "completed, paid 2x"
-assert persons.loc["not-done", "W2"] == persons.loc["confirmed", "W3"] == "completed, paid 1x"
 
 # %% [markdown]
 # ### Undo
@@ -418,14 +418,14 @@ class Claim(State):
     receipt: str = ""
 
 
-bank = {"payments": Target(capability="dedup")}
-claim = Workflow("claim", version="1", state=Claim, begin=Claim, targets=bank)
-
-
-# %%
 def ask_model(call) -> int:
     """A model that is asked how much to pay back. Asked a second time, it is a little more generous."""
     return 45 if call.drift and call.number > 1 else 40
+
+
+# %%
+bank = {"payments": Target(capability="dedup")}
+claim = Workflow("claim", version="1", state=Claim, begin=Claim, targets=bank)
 
 
 @claim.step

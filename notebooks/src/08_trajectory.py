@@ -44,19 +44,20 @@ prediction = "?"
 
 # %%
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import fill
 
 import pandas as pd
 
 import labkit
 from labkit import Lab, explore
+from labkit.lab.judge import judged
+from labkit.scratch import scratch_folder
 from labkit.trajectory.read import read
 
 pd.options.display.max_colwidth = 60
 datasets = Path(labkit.__file__).parents[1] / "datasets"
 desk, travel = datasets / "trajectory_refund_desk.jsonl", datasets / "trajectory_travel.jsonl"
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+folder = scratch_folder()
 
 
 # %%
@@ -101,7 +102,7 @@ tools.to_frame()
 
 # %%
 EFFECTS = ["issue_refund", "send_mail"]
-print(f"You said {prediction}. Calls that must not be made twice: {tools[EFFECTS].sum()}")
+print(f"Calls that must not be made twice: {tools[EFFECTS].sum()}. {judged(prediction, tools[EFFECTS].sum())}")
 assert tools[EFFECTS].sum() == 8
 
 # %% [markdown]

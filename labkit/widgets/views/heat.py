@@ -82,12 +82,12 @@ class HeatTable(View):
         )
 
     def to_text(self) -> str:
-        """The table as text, a line an engine, policy and provider."""
+        """The table as text, a line for each policy and provider, and for each engine where they differ."""
         head = "".join(f"{window:<14}" for window in WINDOWS)
-        lines = [self.title, f"{'engine':<15}{'policy':<8}{'provider':<10}{head}"]
+        lines = [self.title, f"{'engine':<23}{'policy':<8}{'provider':<10}{head}"]
         for (engine, policy, provider), by_window in self._rows():
             shown = "".join(f"{_shown(by_window.get(window)):<14}" for window in WINDOWS)
-            lines.append(f"{engine:<15}{policy:<8}{provider:<10}{shown}".rstrip())
+            lines.append(f"{engine:<23}{policy:<8}{provider:<10}{shown}".rstrip())
         return "\n".join(lines)
 
     def still(self) -> dict[str, str]:
@@ -95,8 +95,20 @@ class HeatTable(View):
         return {"text/html": self.to_table()}
 
     def _rows(self) -> list[tuple[tuple[str, str, str], dict[str, Cell]]]:
+        """Names of engines, policy and provider, and the cells by window; engines that show the same are one row."""
         grouped = groupby(self._report.cells, key=lambda cell: (cell.engine, cell.policy, cell.provider))
-        return [(combination, {cell.window: cell for cell in group}) for combination, group in grouped]
+        found = {combination: {cell.window: cell for cell in group} for combination, group in grouped}
+        alike: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
+        for (engine, *pair), by_window in found.items():
+            look = (*pair, *(_shown(by_window.get(window)) for window in WINDOWS))
+            alike.setdefault(look, []).append((engine, *pair))
+        of_all = {engine for engine, *_ in found}
+        rows = []
+        for combinations in alike.values():
+            engines, (_, policy, provider) = [engine for engine, *_ in combinations], combinations[0]
+            name = f"all {len(of_all)} engines" if set(engines) == of_all and len(of_all) > 1 else ", ".join(engines)
+            rows.append(((name, policy, provider), found[combinations[0]]))
+        return rows
 
 
 class MatrixTable(ipywidgets.VBox):
