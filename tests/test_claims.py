@@ -78,7 +78,7 @@ def test_a_table_that_was_written_is_read_back_as_it_was(tmp_path: Path):
     assert read(tmp_path / "measured.csv") == rows
 
 
-def test_the_readme_shows_the_control_beside_the_windows_and_only_the_refunds_own_count():
+def test_the_readme_shows_what_no_kill_does_beside_the_windows_and_only_the_refunds_own_count():
     mail = {"effect": "send_mail", "window": "W1"}
     crashes = [row("bare", 10, 10), row("bare", 0, 10, window="W5", other_duplicated=10), row("bare", 10, 10, **mail)]
     text = windows([*crashes, row("bare", 0, 10, situation="no kill", window="", effect="")])

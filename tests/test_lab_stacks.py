@@ -60,8 +60,8 @@ def test_where_the_server_is_missing_the_record_is_shown_and_says_so(table):
     assert list(found.loc["a signal and a timer survive the worker"]) == ["pass", "recorded: so"]
 
 
-def test_a_kill_without_a_kill_is_refused(lab):
-    with pytest.raises(LabError, match="without a kill"):
+def test_the_situation_without_a_kill_is_refused_by_kill(lab):
+    with pytest.raises(LabError, match="nothing is killed"):
         lab.kill("bare-saved", window="", effect="", situation="no kill")
 
 

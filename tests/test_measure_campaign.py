@@ -73,11 +73,11 @@ def test_a_finished_campaign_that_was_kept_is_reported_without_another_kill(tmp_
     assert len(before) == CELLS and recorded(tmp_path) == before
     assert len(list((tmp_path / "kept" / "trials").glob("*/taps-1.txt"))) == CELLS
     assert twice(first.cells) == {("W3", "bare"), ("W4", "bare")}
-    [control] = [cell for cell in first.cells if cell.situation == "no kill"]
-    counts = (control.duplicated.count, control.lost.count, control.paid_again.count, control.not_reached)
-    assert (control.trials, counts, control.statuses) == (1, (0, 0, 0, 0), {"completed": 1})
+    [unharmed] = [cell for cell in first.cells if cell.situation == "no kill"]
+    counts = (unharmed.duplicated.count, unharmed.lost.count, unharmed.paid_again.count, unharmed.not_reached)
+    assert (unharmed.trials, counts, unharmed.statuses) == (1, (0, 0, 0, 0), {"completed": 1})
     killed = {folder.parent.name for folder in (tmp_path / "kept" / "trials").glob("*/answer-2.json")}
-    assert len(killed) == CELLS - 1, "one process takes the control to its end"
+    assert len(killed) == CELLS - 1, "one process takes that run to its end"
 
 
 def twice(cells) -> set[tuple[str, str]]:

@@ -65,13 +65,13 @@ def test_what_happened_to_another_effect_is_counted_apart_from_the_cells_own():
     assert (closing.lost.count, closing.other_lost.count, closing.duplicated.count) == (1, 0, 0)
 
 
-def test_each_stack_and_policy_has_one_control_that_counts_every_effect():
+def test_each_stack_and_policy_has_one_cell_without_a_kill_that_counts_every_effect():
     plan = plan_of(["bare", "dbos"])
-    controls = [cell for cell in plan.cells() if cell.situation == NO_KILL]
-    assert sorted((cell.stack, cell.policy) for cell in controls) == sorted(product(plan.stacks, POLICIES))
-    assert {(cell.window, cell.effect) for cell in controls} == {("", "")}
+    unharmed = [cell for cell in plan.cells() if cell.situation == NO_KILL]
+    assert sorted((cell.stack, cell.policy) for cell in unharmed) == sorted(product(plan.stacks, POLICIES))
+    assert {(cell.window, cell.effect) for cell in unharmed} == {("", "")}
     for effect in EFFECTS:
-        found = cell_of(controls[0], [msgspec.structs.replace(ONCE, duplicated=[effect], lost=[effect])])
+        found = cell_of(unharmed[0], [msgspec.structs.replace(ONCE, duplicated=[effect], lost=[effect])])
         assert (found.duplicated.count, found.lost.count) == (1, 1)
         assert not found.other_duplicated.count and not found.other_lost.count
 
@@ -119,6 +119,12 @@ def test_the_same_plan_is_the_same_campaign_and_another_is_another():
     assert plan.cells() == plan_of(["bare", "bare-saved"], ["ledger", "bare"], 1, 5).cells()
     assert plan.cells() != plan_of(["bare", "bare-saved"], ["ledger", "bare"], 3, 6).cells()
     assert len(set(plan.cells())) == len(plan.cells()) == 2 * 2 * (1 + len(EFFECTS) * len(WINDOWS) + len(BESIDES))
+
+
+def test_other_cells_are_another_campaign_since_results_are_filed_by_a_cells_number(monkeypatch):
+    before = plan_of(["bare"]).id
+    monkeypatch.setattr(plans, "BESIDES", tuple(reversed(BESIDES)))
+    assert plan_of(["bare"]).id != before
 
 
 def test_what_was_measured_of_a_stack_does_not_depend_on_the_others():

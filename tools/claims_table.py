@@ -29,12 +29,12 @@ def fill(root: Path, text: str) -> str:
 def windows(rows: Sequence[Row]) -> str:
     """Return the table of how often the refund was paid twice, in Markdown: a row a stack, a column a window.
 
-    The first column is the control: how often any effect was executed twice without a kill.
+    Before them stands how often any effect was executed twice without a kill.
     """
     cells = [row for row in rows if row.kind == "cell"]
     crashes = [row for row in cells if row.situation == "crash" and row.effect == EFFECT]
     shown = [row for row in cells if row.situation == NO_KILL] + crashes
-    columns = ("", *WINDOWS)  # the control's window is empty
+    columns = ("", *WINDOWS)  # the window is empty without a kill
     lines = [f"| stack | policy | {NO_KILL} | {' | '.join(WINDOWS)} |", f"| --- | --- |{' --- |' * len(columns)}"]
     for stack in dict.fromkeys(row.stack for row in crashes):
         for policy in ("bare", "ledger"):

@@ -64,10 +64,10 @@ class StackLab:
         """One trial: a process dies in a window of an effect, the next one resumes as the documentation says.
 
         `situation` is `crash` or one of `labkit.measure.trial.BESIDES`. Raises LabError when the process did not die
-        there, InvalidInput for the control, in which nothing is killed.
+        there, InvalidInput for `no kill`.
         """
         if situation == NO_KILL:
-            raise InvalidInput("a kill without a kill", safe="nothing was run", next="labkit bench runs the control")
+            raise InvalidInput("in this situation nothing is killed", next="labkit bench --stack measures it")
         cell = Cell(stack=stack, policy=policy, window=window, effect=effect, situation=situation)
         if set(find_stack(stack).services) & set(self.missing):
             return recorded(cell)

@@ -62,8 +62,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def cells_of(stack: str, policy: str) -> list[Cell]:
-    """The cells of one stack under one policy: the control, each window of each effect, each situation besides."""
-    control = Cell(stack=stack, policy=policy, window="", effect="", situation=NO_KILL)
+    """The cells of one stack under one policy: without a kill, each window of each effect, each situation besides."""
+    unharmed = Cell(stack=stack, policy=policy, window="", effect="", situation=NO_KILL)
     crashes = [
         Cell(stack=stack, policy=policy, window=window, effect=effect) for effect, window in product(EFFECTS, WINDOWS)
     ]
@@ -71,7 +71,7 @@ def cells_of(stack: str, policy: str) -> list[Cell]:
         Cell(stack=stack, policy=policy, window=AT.get(situation, "W5"), effect=EFFECTS[0], situation=situation)
         for situation in BESIDES
     ]
-    return [control, *crashes, *others]
+    return [unharmed, *crashes, *others]
 
 
 def plan_of(

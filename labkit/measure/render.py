@@ -42,8 +42,9 @@ def said(report: StackReport) -> Iterator[str]:
     least, most = wilson(0, report.repeat).high, wilson(report.repeat, report.repeat).low
     machine = ", ".join(f"{name} {value}" for name, value in report.machine.items())
     yield (
-        f"{report.trials:,} trials, with a real kill but for the control, {report.repeat} a cell: 0 of {report.repeat} "
-        f"means a rate below {least:.0%}, {report.repeat} of {report.repeat} one above {most:.0%} (Wilson, 95 %)"
+        f"{report.trials:,} trials, with a real kill but for those of {NO_KILL!r}, {report.repeat} a cell: "
+        f"0 of {report.repeat} means a rate below {least:.0%}, {report.repeat} of {report.repeat} one above {most:.0%} "
+        "(Wilson, 95 %)"
     )
     yield f"seed {report.seed}, processes: {report.mode}, {machine}"
     yield "versions: " + ", ".join(f"{name} {version}" for name, version in report.versions.items())
@@ -89,10 +90,10 @@ def cost_table(cells: Sequence[StackCell]) -> Table:
 
     def row(group: list[StackCell]) -> Iterator[str]:
         judged = [cell for cell in group if cell.trials and cell.situation != NO_KILL]
-        control = [cell for cell in group if cell.situation == NO_KILL]
+        unharmed = [cell for cell in group if cell.situation == NO_KILL]
         yield group[0].policy
-        yield " ".join(map(in_words, control))
-        yield span([cell.seconds_median * 1e3 for cell in control if cell.seconds_median is not None])
+        yield " ".join(map(in_words, unharmed))
+        yield span([cell.seconds_median * 1e3 for cell in unharmed if cell.seconds_median is not None])
         yield span([cell.activities_paid / cell.trials for cell in judged])
         yield span([cell.seconds_median * 1e3 for cell in judged if cell.seconds_median is not None])
         yield span([cell.seconds_95 * 1e3 for cell in judged if cell.seconds_95 is not None])

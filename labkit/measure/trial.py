@@ -25,7 +25,7 @@ from labkit.taps import Tap
 CASE = 17
 RUN = "run-1"
 NO_KILL = "no kill"
-"""The control: one process takes the run to its end."""
+"""One process takes the run to its end, to compare with."""
 BESIDES = ("second resumer", "renamed", "inserted", "started again", "clock forward", "clock back")
 """What may happen besides the crash: two processes resume at once; the code has changed; the run is begun again instead
 of resumed; the clock of the new process has moved by `HOUR`."""

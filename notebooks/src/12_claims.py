@@ -103,12 +103,12 @@ counted
 # Fewer than twenty lines, and the same picture as with every framework of the last three notebooks: W3 and W4, and
 # nothing else. The framework gives you a great deal. It does not give you this.
 #
-# Is it the kill that does it? A campaign has a control: under each policy one cell in which nothing is killed.
+# Is it the kill that does it? Under each policy there is one cell in which nothing is killed.
 
 # %%
-control = [cell for cell in cells if cell.situation == "no kill"]
-assert [(cell.duplicated.count, cell.lost.count, cell.statuses) for cell in control] == [(0, 0, {"completed": 2})] * 2
-pd.DataFrame([(cell.policy, cell.trials, cell.duplicated.count, cell.lost.count) for cell in control]).set_axis(
+unharmed = [cell for cell in cells if cell.situation == "no kill"]
+assert [(cell.duplicated.count, cell.lost.count, cell.statuses) for cell in unharmed] == [(0, 0, {"completed": 2})] * 2
+pd.DataFrame([(cell.policy, cell.trials, cell.duplicated.count, cell.lost.count) for cell in unharmed]).set_axis(
     ["policy", "trials", "repeated", "lost"], axis="columns"
 )
 
