@@ -134,6 +134,18 @@ def test_bench_kills_real_processes_and_keeps_what_it_is_asked_to(tmp_path: Path
     assert json.loads(out.read_text("utf-8")) == found and list(keep.rglob("taps-*"))
 
 
+def test_bench_says_in_one_line_why_a_workflow_fails_and_where_all_of_it_is(tmp_path: Path):
+    (tmp_path / "bad_flow.py").write_text(OWN.replace("return None", "return {}['nope']"), "utf-8")
+    asked = ("bench", "bad_flow:flow", "--engine", "hybrid", "--policy", "bare", "--json")
+    done = really(*asked, "--keep", "kept", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "") and "Traceback" not in done.stderr
+    first, safe, following = done.stderr.splitlines()
+    assert first.endswith("StepFailed: step only of run run-1 failed: KeyError: 'nope' (bad_flow.py:9)")
+    assert "Traceback" in Path(tmp_path, safe.rpartition(" is in ")[2]).read_text("utf-8")
+    assert following.startswith("next: make it run first")
+    assert "--keep FOLDER keeps" in really(*asked, cwd=tmp_path).stderr
+
+
 def test_a_workflow_of_ones_own_runs_from_the_folder_where_it_lies(tmp_path: Path):
     (tmp_path / "own_flow.py").write_text(OWN, "utf-8")
     done = really("run", "own_flow:flow", "--input", "word=hello", "--json", cwd=tmp_path)
@@ -154,6 +166,13 @@ def test_a_recorded_trajectory_is_answered_for():
     effects = [part for name in sorted(tools) for part in ("--effect", name)]
     found = answer(labkit("trajectory", file, *effects, "--engine", "snapshot", "--policy", "bare", "--json"))
     assert found["trajectories"] >= 1 and found["rows"]
+
+
+def test_a_mistyped_effect_beside_a_right_one_is_refused_before_anything_is_explored(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("labkit.trajectory.report.crash_everywhere", None)
+    file = ROOT / "datasets" / "trajectory_travel.jsonl"
+    told = refused(labkit("trajectory", file, "--effect", "book_hotel", "--effect", "cancel_hotle", "--json"))
+    assert "no call of 'cancel_hotle'" in told and "did you mean cancel_hotel?" in told
 
 
 def test_the_demo_ends_with_three_provider_ledgers_and_what_to_do_next():

@@ -61,9 +61,10 @@ def test_every_peer_is_a_row_with_its_numbers(report):
     assert [found.steps for found in report.rows if found.peer == LONG] == [length - 1 for length in QUICK.lengths]
 
 
-def test_every_mark_has_a_value_and_says_whether_it_is_met(report):
+def test_every_mark_has_a_value_and_a_quick_measurement_judges_none(report):
     assert [(mark.name, mark.target) for mark in report.marks] == MARKS
     assert all(mark.value is not None and mark.value > 0 for mark in report.marks)
+    assert {mark.met for mark in report.marks} == {None}
 
 
 def test_the_json_has_its_promised_shape(report):
@@ -79,6 +80,7 @@ def test_the_tables_name_every_peer_and_every_mark(report):
     text = console.export_text()
     assert all(peer in text for peer in PEERS)
     assert all(name in text for name, _ in MARKS)
+    assert "no verdict" in text and "NOT MET" not in text
 
 
 def test_the_full_run_has_every_promised_row(monkeypatch, tmp_path):

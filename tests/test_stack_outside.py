@@ -147,7 +147,7 @@ FORKED = pytest.mark.skipif(
 UNFIT = {
     "their_adapter:hangs": "prepare did not come to its end in 2 s",
     "their_adapter:raises": "prepare raised RuntimeError: no licence (their_adapter.py:36)",
-    "their_adapter:leaves": "prepare ended its process, with status 4",
+    "their_adapter:leaves": "prepare ended with status 4",
 }
 
 

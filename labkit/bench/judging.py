@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from labkit.bench.launch import last_words
 from labkit.bench.trial import Trial
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
@@ -60,7 +61,7 @@ def reference_of(trial: Trial, capabilities: Mapping[str, str], kept: Path | Non
     life, evidence = trial.lives[0], trial.evidence
     if evidence is None or evidence.run is None:
         raise LabError(
-            f"the workflow fails without any crash, with exit status {life.status}: {life.last_words}",
+            f"the workflow fails without any crash, with exit status {life.status}: {last_words(life.output)}",
             safe=f"no trial was started{f'; all that it printed is in {kept}' if kept else ''}",
             next=f"make it run first: labkit run WORKFLOW{'' if kept else '; --keep FOLDER keeps all that it prints'}",
         )

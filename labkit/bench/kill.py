@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from labkit.bench.job import Job, spec_of
-from labkit.bench.launch import Ended, launcher
+from labkit.bench.launch import Ended, last_words, launcher
 from labkit.bench.trial import create_world
 from labkit.errors import InvalidInput, LabError
 from labkit.provider.client import Client
@@ -74,7 +74,7 @@ def _run_once(
             found = start.run(job)
     if found.failed:
         raise LabError(
-            f"the process of run {scenario.run_id} ended with status {found.status}: {found.last_words}",
+            f"the process of run {scenario.run_id} ended with status {found.status}: {last_words(found.output)}",
             safe=f"the run stands where that process left it; all that it printed is in {job.output}",
             next="mend what failed; labkit history shows how far it came",
         )

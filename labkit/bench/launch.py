@@ -47,12 +47,12 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
         """True when it neither died where it was to die nor came to its end."""
         return not self.reached and self.status != 0
 
-    @property
-    def last_words(self) -> str:
-        """The error that it ended with, in one line; or the last line that it printed."""
-        lines = self.output.rstrip().splitlines() or ["it printed nothing"]
-        after = max((at for at, line in enumerate(lines, 1) if line.startswith("  ")), default=len(lines) - 1)
-        return lines[min(after, len(lines) - 1)].strip()
+
+def last_words(output: str) -> str:
+    """The error at the end of what a process printed, in one line and without its traceback; or the last line."""
+    lines = output.rstrip().splitlines() or ["it printed nothing"]
+    after = max((at for at, line in enumerate(lines, 1) if line.startswith("  ")), default=len(lines) - 1)
+    return lines[min(after, len(lines) - 1)].strip()
 
 
 class Launcher(Protocol):
@@ -113,16 +113,12 @@ class Zygote:
         why = f"prepare did not come to its end in {self._patience:g} s"
         if select.select([answers], [], [], self._patience)[0]:
             line = answers.readline()
-            why = msgspec.json.decode(line, type=str) if line else "prepare ended its process"
+            why = msgspec.json.decode(line, type=str) if line else self._ended("prepare")
         self._ready = not why
         if why:
             self._process.kill()
-            status = self._process.wait()
-            raise LabError(
-                why if status == KILLED else f"{why}, with status {status}",
-                safe="nothing of it was run",
-                next="mend what is called before any process is forked",
-            )
+            self._process.wait()
+            raise LabError(why, safe="nothing of it was run", next="mend what is called before any process is forked")
 
     def run(self, job: Errand) -> Ended:
         """Run `job` in a fork of the zygote and wait for its end; raise LabError when the zygote is gone."""
@@ -135,11 +131,14 @@ class Zygote:
         line = answers.readline()
         if not line:
             raise LabError(
-                f"the zygote {self._process.pid} ended with status {self._process.wait()}",
+                self._ended(f"the zygote {self._process.pid}"),
                 safe="trials that were finished stand",
                 next="read what it printed; try mode plain",
             )
         return ended(job, *msgspec.json.decode(line, type=tuple[int, int]))
+
+    def _ended(self, what: str) -> str:
+        return f"{what} ended with status {self._process.wait()}"
 
     def close(self) -> None:
         """End the zygote, which waits for its child."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,7 @@ from labkit.bench.judging import Outcome
 from labkit.errors import InvalidInput
 
 ABOUT, TRIALS = "campaign.json", "trials.jsonl"
+MOST_TOLD = 1_000  # characters
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True):
@@ -39,8 +40,9 @@ class Log:
     def __init__(self, folder: Path, settings: Settings) -> None:
         about, said = folder / ABOUT, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
         if about.exists() and about.read_bytes() != said:
+            there = about.read_bytes().decode("utf-8", "replace").strip()
             raise InvalidInput(
-                f"{folder} holds another campaign: {about.read_text('utf-8').strip()}",
+                f"{folder} holds another campaign, or a damaged one: {there[:MOST_TOLD] or 'campaign.json is empty'}",
                 safe="it is untouched",
                 next="go on with the settings that it was begun with, or name another folder",
             )
@@ -54,9 +56,10 @@ class Log:
         self._file = (folder / TRIALS).open("a+b")
         self._file.seek(0)
         *lines, torn = self._file.read().split(b"\n")
+        if torn and not torn.startswith(b"{"):
+            lines.append(torn)  # no beginning of a line of ours
+        self._finished = {outcome.id: outcome for outcome in self._read(lines)}
         self._file.truncate(self._file.tell() - len(torn))
-        read = (msgspec.json.decode(line, type=Outcome) for line in lines)
-        self._finished = {outcome.id: outcome for outcome in read}
 
     @property
     def finished(self) -> Mapping[str, Outcome]:
@@ -69,6 +72,18 @@ class Log:
             self._file.write(msgspec.json.encode(outcome) + b"\n")
             self._file.flush()
             self._finished[outcome.id] = outcome
+
+    def _read(self, lines: Sequence[bytes]) -> Iterator[Outcome]:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield msgspec.json.decode(line, type=Outcome)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                self._file.close()
+                raise InvalidInput(
+                    f"{self._file.name}, line {number}, is no outcome of a trial: {error}",
+                    safe="it is untouched",
+                    next="delete the lines from there on, and their trials are run again; or name another folder",
+                ) from None
 
     def close(self) -> None:
         """Close the file."""

@@ -51,6 +51,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(2) from None
         except OSError as error:
             print(f"labkit: {error.filename or 'what is read or written'}: {error.strerror or error}", file=sys.stderr)
+            print("next: see to that, or name another file or folder", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("labkit: interrupted; what was finished stands", file=sys.stderr)
@@ -59,6 +60,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             if type(error).__module__ == "apsw":  # not imported here: help needs no database
                 print(f"labkit: {kwargs.get('db') or 'the database'} cannot be used: {error}", file=sys.stderr)
                 print("safe now: what was committed stands, as far as the file is sound", file=sys.stderr)
+                print("next: keep a copy of it, and name another file", file=sys.stderr)
                 raise typer.Exit(2) from None
             traceback.print_exc()
             raise typer.Exit(DEFECT) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,13 +59,16 @@ def effects(
 def outside(db: options.Database, as_json: options.Json = False) -> None:
     """List what really happened at the provider: the receipts that a person needs to resolve a doubt.
 
-    It is read from the provider's ledger files; the database is not opened.
+    It is read from the provider's ledger files, so that it can be read when the database is damaged.
     """
     from labkit.lab.outside import world_folder
     from labkit.provider.ledger_file import read_ledger
+    from labkit.store.sqlite import SqliteStore
     from labkit.timeline.operations import describe
 
     folder = world_folder(options.existing(db))
+    if not folder.exists():
+        SqliteStore(db).close()  # or it is no database, and nothing can have happened
     entries = [entry for path in sorted(folder.glob("provider-*.jsonl")) for entry in read_ledger(path)[0]]
     columns = ("target", "what", "subject", "receipt_id")
     rows = [
@@ -87,8 +91,8 @@ def doctor(as_json: options.Json = False) -> None:
     rows = []
     for check in found:
         state = "ok" if check.ok else "MISSING" if check.needed else "not here"
-        rows.append((check.name, state, check.found, "" if check.ok else check.advice))
-    emit(as_json, {"checks": found}, lambda: table(("what", "", "found", "what to do"), rows))
+        rows.append((check.name, state, folded(check.found if check.ok else f"{check.found}. {check.advice}")))
+    emit(as_json, {"checks": found}, lambda: table(("what", "", "what was found, and what to do"), rows))
     raise typer.Exit(1 if any(check.needed and not check.ok for check in found) else 0)
 
 
@@ -124,6 +128,18 @@ def _frame(
     rows = ([_short(column, record[column]) for column in columns] for record in records)
     shape = Group(table(columns, rows), *notes) if records else nothing
     emit(as_json, {name: records}, lambda: shape, commands)
+
+
+def folded(text: str, width: int = 50) -> str:
+    """`text` with a line break after a separator in every path that is wider than `width`, so that none is cut in the
+    middle of a name."""
+    lines = [""]
+    for part in re.findall(r"[^/\\]*[/\\]|[^/\\]+", text):
+        word = lines[-1].rpartition(" ")[2]
+        if len(word + part.partition(" ")[0]) > width and word:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _short(column: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from labkit.bench.job import Job
-from labkit.bench.launch import KILLED
+from labkit.bench.launch import KILLED, last_words
 from labkit.check.windows import windows
 from labkit.effects import ledger
 from labkit.errors import InvalidInput, LabError, UnknownRun
@@ -98,7 +98,7 @@ def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tupl
         ended = launch(job, window)
     if ended.status != KILLED:
         raise LabError(
-            f"process {ended.pid} was to die at {tap} and ended with status {ended.status}: {ended.last_words}",
+            f"process {ended.pid} was to die at {tap} and ended with status {ended.status}: {last_words(ended.output)}",
             safe=f"run {scenario.run_id} stands where that process left it",
             next="labkit history shows how far it came",
         )

@@ -135,7 +135,7 @@ def _damage(path: Path) -> str:
         return "" if error.sqlite_errorname.startswith("SQLITE_BUSY") else str(error)
     except sqlite3.DatabaseError as error:
         return str(error)
-    return "" if said == "ok" else str(said)
+    return "" if said == "ok" else " ".join(said.split())
 
 
 def begin(part: Plan) -> None:
