@@ -43,8 +43,8 @@ prediction = {"a": ("?", "?"), "b": ("?", "?"), "c": ("?", "?"), "d": ("?", "?")
 # %% [markdown]
 # ## 1 · The refund as a graph
 #
-# This is the whole graph. `desk.plan` is the list of the steps, and a step takes facts and returns the facts that it
-# adds. The second function is the node of one step. The manager is asked with `interrupt`.
+# This is the whole graph: a chain of nodes. `desk.plan` is the list of the steps; a step takes facts and returns those
+# that it adds. The second function is the node of one step. The manager is asked with `interrupt`.
 
 # %%
 import inspect
@@ -64,10 +64,11 @@ assert "StateGraph(Refund)" in graph and "interrupt(" in node
 print(graph, node, sep="\n")
 
 # %% [markdown]
-# And this is how a new process goes on. With no input, on the same thread:
+# The checkpointer is given to it when it is compiled. And this is how a new process goes on: with no input, on the same
+# thread.
 
 # %%
-print(inspect.getsource(langgraph.Graph.resume))
+print(*(inspect.getsource(each) for each in (langgraph.Graph.app, langgraph.Graph.resume)), sep="\n")
 
 # %% [markdown]
 # Nothing in it knows of the lab. The lab only stands where the desk calls the provider, and kills there.
@@ -157,6 +158,39 @@ show(races)
 
 # %% [markdown]
 # A kill is rare, and this one is well aimed. Still: with the default, *saved* means *soon*.
+#
+# How soon? Most servers do not call a graph, they await it: `ainvoke`, on an asynchronous saver. There the write is a
+# task of the event loop in which the nodes run. Below, the second node is killed after 0.2 seconds, ages for a write.
+# It is a coroutine that spent them in an `await`, as for a model's answer; or a coroutine that held the loop, because
+# it computes, or calls a library that knows nothing of `await`; or a plain function. **Predict** in which of the three
+# the charge before it is made again.
+
+# %%
+SLOW = "ainvoke, async: a kill in a {} for 0.2 s repeats no node before it"
+NODES = ("coroutine that awaited", "coroutine that blocked", "function that blocked")
+with launching():
+    slow = lab.probe("langgraph", *map(SLOW.format, NODES), times=4)
+assert list(slow.outcome) == ["pass", "fail", "pass"]
+show(slow)
+
+# %% [markdown]
+# A coroutine that blocks keeps everything waiting, and one of the things that wait is the checkpoint of the node before
+# it. So *soon* can mean *when the next node has the kindness to pause*. A plain function runs in a thread, and has no
+# such power. And `sync` waits for the write before the next node may begin, awaited or not:
+
+# %%
+ALIKE = (
+    "a killed run comes back the same with ainvoke",
+    "ainvoke goes on with what invoke began, and invoke with what ainvoke began",
+)
+with launching():
+    alike = pd.concat([lab.probe("langgraph", f"ainvoke, sync: {RACE}", times=8), lab.probe("langgraph", *ALIKE)])
+assert (alike.outcome == "pass").all()
+show(alike)
+
+# %% [markdown]
+# Another database changes none of this. With a Postgres server, `labkit conformance langgraph-postgres-exit` asks the
+# same of the saver there; `langgraph-postgres-async` and `langgraph-postgres-functional` are its other variants.
 
 # %% [markdown]
 # ## 5 · Endings that say nothing
@@ -193,7 +227,7 @@ show(silent)
 
 # %% [markdown]
 # In the first, `get_state().next` is empty, as at the end, and an effect is missing. Look at `.tasks` as well before
-# you believe it. In the second, the call of `check` got the stored result of `charge`.
+# you believe it; resumed, the graph does go on. In the second, the call of `check` got the stored result of `charge`.
 #
 # **So test your graphs against old checkpoints before you deploy, and keep node names for ever.** A node's name is part
 # of your data.
@@ -382,8 +416,9 @@ Quiz.of_chapter("09_langgraph", measured={2: again.executed["execute_refund"]})
 # - What follows an `interrupt` runs when it is answered, and what comes *before* it in the same node runs a second
 #   time: [*Interrupts*](https://docs.langchain.com/oss/python/langgraph/interrupts).
 #
-# All rows that the lab has measured, forty trials each: `labkit claims`, and notebook 12. To measure yourself:
-# `labkit bench --stack langgraph --stack langgraph-async`, and `labkit conformance langgraph`.
+# What the lab has measured, with the number of trials behind it: `labkit claims`, and notebook 12. To measure
+# yourself: `labkit bench --stack langgraph --stack langgraph-async`, and `labkit conformance langgraph`. The other
+# variants, each durability mode and both APIs on SQLite and on Postgres, are listed by `labkit stacks`.
 
 # %% [markdown]
 # ## Where the idea comes from

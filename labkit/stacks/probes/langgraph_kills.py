@@ -166,11 +166,14 @@ RACES: dict[str, Callable[..., Finding]] = {
     "Postgres, ainvoke, sync: a kill where the write of the checkpoint begins repeats nothing": _race(
         "chain", "sync", "put", "postgres", awaited=True
     ),
-    "ainvoke, async: a kill in a node that awaited for 0.2 s repeats no node before it": _race(
+    "ainvoke, async: a kill in a coroutine that awaited for 0.2 s repeats no node before it": _race(
         "slow", "async", "ship", awaited=True, option="awaits"
     ),
-    "ainvoke, async: a kill in a node that blocked for 0.2 s repeats no node before it": _race(
+    "ainvoke, async: a kill in a coroutine that blocked for 0.2 s repeats no node before it": _race(
         "slow", "async", "ship", awaited=True, option="blocks"
+    ),
+    "ainvoke, async: a kill in a function that blocked for 0.2 s repeats no node before it": _race(
+        "slow", "async", "ship", awaited=True, option="function"
     ),
     "ainvoke, functional: a kill as soon as a task's result is there repeats nothing": _race(
         "functional_awaited", "sync", "at once", awaited=True

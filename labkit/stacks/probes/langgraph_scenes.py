@@ -21,6 +21,9 @@ from labkit.stacks.probes.langgraph_lives import Life
 from labkit.stacks.probes.langgraph_play import Order, Said, graph_of, play, wait_for
 from labkit.stacks.probes.langgraph_saver import saver_of
 
+PAUSE = 0.2
+"""Seconds that a slow node takes: ages for the write of a checkpoint, which is what is measured."""
+
 
 class Parcel(NamedTuple):
     """A type of the user's own."""
@@ -59,22 +62,31 @@ def chain(life: Life) -> Said:
 
 
 def slow(life: Life) -> Said:
-    """Charge, then a coroutine as second node, which is killed after 0.2 s in which it `blocks` its thread or `awaits`
-    (`option`)."""
+    """Charge, then a second node that is killed after a pause: a coroutine that `awaits` or `blocks` (`option`), or a
+    `function` that blocks."""
 
     async def charge(state: Order) -> Order:
         life.act("charge")
         return {"charge": "paid"}
 
-    async def ship(state: Order) -> Order:
-        if life.kill and life.option == "blocks":
-            time.sleep(0.2)  # what is measured, as in the next line
-        elif life.kill:
-            await asyncio.sleep(0.2)
+    def ships() -> Order:
         life.die_at("ship")
         life.act("ship")
         return {"ship": "sent"}
 
+    def function(state: Order) -> Order:
+        time.sleep(PAUSE)
+        return ships()
+
+    async def blocks(state: Order) -> Order:
+        time.sleep(PAUSE)
+        return ships()
+
+    async def awaits(state: Order) -> Order:
+        await asyncio.sleep(PAUSE)
+        return ships()
+
+    ship = {"function": function, "blocks": blocks, "awaits": awaits}[life.option]
     with saver_of(life) as saver:
         return play(life, graph_of({"charge": charge, "ship": ship}).compile(checkpointer=saver))
 
