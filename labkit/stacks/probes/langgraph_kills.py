@@ -96,12 +96,12 @@ def wrong_result(folder: Path, services: Services) -> Finding:
     return judged("'check': 'result of check'" in after.said["result"], f"{after.said['result']}; {told(after)}")
 
 
-def nothing_next(folder: Path, services: Services) -> Finding:
+def nothing_next(folder: Path, services: Services, *, awaited: bool = False) -> Finding:
     """Killed between the write of the first node and its checkpoint: is `next` empty although a node is left?"""
     with stage(folder) as on:
-        on("chain", kill="put after the writes")
-        found = on("chain", verb="look")
-        after = on("chain", verb="resume")
+        on("chain", kill="put after the writes", awaited=awaited)
+        found = on("chain", verb="look", awaited=awaited)
+        after = on("chain", verb="resume", awaited=awaited)
     return judged(bool(found.said["next"]), f"next {found.said['next']} with {told(found)}; resumed: {told(after)}")
 
 
@@ -199,6 +199,7 @@ KILLS: dict[str, Callable[..., Finding]] = {
     "a node inserted before the crash is noticed": partial(changed, option="inserted", missing="check"),
     "tools that share a task get no other call's result after a change": wrong_result,
     "nothing next means finished": nothing_next,
+    "ainvoke: nothing next means finished": partial(nothing_next, awaited=True),
     "a second resumer is refused": second_resumer,
     "a killed run comes back the same with ainvoke": partial(both_ways, first=BOTH, then=BOTH),
     "ainvoke goes on with what invoke began, and invoke with what ainvoke began": partial(

@@ -49,11 +49,15 @@ class Watched(BaseCheckpointSaver[Any]):
 
     def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
         """Save a checkpoint, unless this is where the process dies."""
+        if self.orderly and metadata["step"] == 1:
+            self.written.wait()
         self._enter(metadata)
         return super().put(config, checkpoint, metadata, new_versions)
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
         """The same, awaited."""
+        if self.orderly and metadata["step"] == 1:
+            await asyncio.to_thread(self.written.wait)  # the loop goes on, and with it the write
         self._enter(metadata)
         return await super().aput(config, checkpoint, metadata, new_versions)
 
@@ -63,8 +67,6 @@ class Watched(BaseCheckpointSaver[Any]):
 
     def _enter(self, metadata: Any) -> None:
         if metadata["step"] == 1:
-            if self.orderly:
-                self.written.wait()
             self.life.die_at("put after the writes")
             self.life.die_at("put")
 
