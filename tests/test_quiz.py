@@ -14,6 +14,11 @@ from labkit.widgets.questions import read_questions
 TWICE = "it is paid 2 times"
 ONE = Question("How often is it *paid*?", {"once": "No: `W3` lies between.", TWICE: "Yes."}, TWICE)
 MANY = Question("Which are safe?", {"W1": "Nothing was tried.", "W3": "It was.", "W5": "It is known."}, ["W1", "W5"])
+ORDER = Question(
+    "What comes first?",
+    {"commit": "It is known.", "call": "It is tried.", "intent": "It is planned."},
+    ("intent", "call", "commit"),
+)
 NUMBER = Question("How many?", {2: "One for each.", 1: "And the other?"}, 2)
 MARKDOWN = """## Check yourself
 
@@ -51,6 +56,18 @@ is it paid?
 - **1.5** ✗ And the rest?
 
 </details>
+
+**4.** What first? *Put them in order.*
+
+- **a** pay
+- **b** plan
+
+<details><summary>Answer</summary>
+
+- **b** ✓ First.
+- **a** ✓ Second.
+
+</details>
 """
 
 
@@ -69,6 +86,8 @@ def chapter(folder: Path, text: str = MARKDOWN) -> Path:
         ({"yes": "so", "no": "not"}, "maybe", "right is 'maybe'"),
         ({"yes": "so", "no": "not"}, [], "right is []"),
         ({"yes": "so"}, "yes", "expected two or more"),
+        ({"yes": "so", "no": "not"}, ("no",), "orders ['no']"),
+        ({"yes": "so", "no": "not"}, ("yes", "no"), "in the right order"),
     ],
 )
 def test_a_question_that_teaches_nothing_is_refused(choices, right, said):
@@ -78,7 +97,9 @@ def test_a_question_that_teaches_nothing_is_refused(choices, right, said):
 
 
 def test_a_chapter_is_read_as_its_questions():
-    one, many, number = read_questions(MARKDOWN)
+    one, many, number, order = read_questions(MARKDOWN)
+    assert (order.kind, order.right, list(order.choices)) == ("order", ("plan", "pay"), ["pay", "plan"])
+    assert order.choices == {"plan": "First.", "pay": "Second."}
     assert one == Question("How often is it paid?", {"once": "No, `W3`.", TWICE: "Yes."}, TWICE)
     assert (many.kind, many.right) == ("many", ["W1", "W3"])
     assert (number.kind, number.right, number.choices) == ("number", 2, {2: "One for each.", 1.5: "And the rest?"})
@@ -92,6 +113,8 @@ def test_a_chapter_is_read_as_its_questions():
         ("- **b** ✓ Yes.\n", ""),  # a choice without an explanation
         ("- **a** ✗ No, `W3`.", "- **a** ✓ No, `W3`."),  # two are right, and it is not said
         ("- **2** ✓", "- **2** ✗"),  # none is right
+        ("- **b** ✓ First.\n- **a** ✓ Second.", "- **a** ✓ Second.\n- **b** ✓ First."),  # in order as it is offered
+        ("- **b** ✓ First.", "- **b** ✗ First."),  # one has no place
     ],
 )
 def test_a_question_that_cannot_be_read_is_never_left_out(old, new):
@@ -102,8 +125,8 @@ def test_a_question_that_cannot_be_read_is_never_left_out(old, new):
 
 def test_an_answer_must_be_what_the_chapter_has_measured(tmp_path):
     path = chapter(tmp_path)
-    assert len(Quiz.of_chapter(path, measured={1: 2, 3: 2}).questions) == 3
-    for wrong in ({1: 3}, {3: 1.5}, {4: 2}):
+    assert len(Quiz.of_chapter(path, measured={1: 2, 3: 2}).questions) == 4
+    for wrong in ({1: 3}, {3: 1.5}, {5: 2}):
         with pytest.raises(InvalidInput):
             Quiz.of_chapter(path, measured=wrong)
 
@@ -118,12 +141,15 @@ def test_a_chapter_without_questions_says_what_is_missing(tmp_path):
 
 
 def test_as_text_all_questions_stand_before_all_answers():
-    text = Quiz(ONE, MANY, NUMBER).to_text()
+    text = Quiz(ONE, MANY, NUMBER, ORDER).to_text()
     asked, answered = text.split("Answers")
-    for each in (ONE, MANY, NUMBER):
+    for each in (ONE, MANY, NUMBER, ORDER):
         assert each.text in asked
         assert all(why in answered and why not in asked for why in each.choices.values())
     assert "- W3" in asked and "✗ W3: It was." in answered and "✓ 2: One for each." in answered
+    assert asked.index("- commit") < asked.index("- intent") and answered.index("✓ intent:") < answered.index(
+        "✓ commit:"
+    )
 
 
 def test_a_notebook_shows_the_widget_or_a_page_or_text():

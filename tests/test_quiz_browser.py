@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from notebook_server import PATIENCE, jupyterlab
 from playwright.sync_api import Locator, Page, expect
-from test_quiz import MANY, NUMBER, ONE
+from test_quiz import MANY, NUMBER, ONE, ORDER
 
 from labkit.widgets import Quiz
 
@@ -17,7 +17,7 @@ from labkit.widgets import Quiz
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A page with one question of each kind."""
-    Quiz(ONE, MANY, NUMBER).to_html(tmp_path / "quiz.html")
+    Quiz(ONE, MANY, NUMBER, ORDER).to_html(tmp_path / "quiz.html")
     return tmp_path / "quiz.html"
 
 
@@ -43,7 +43,7 @@ def test_a_wrong_choice_says_why_and_may_be_tried_again(quiz: Locator):
     first.get_by_role("radio", name="it is paid 2 times").check()
     first.get_by_role("button", name="Check").click()
     expect(first.get_by_role("status")).to_contain_text("Right.✓ right it is paid 2 times: Yes.")
-    expect(quiz.locator(".qz-score")).to_have_text("1 of 3 right")
+    expect(quiz.locator(".qz-score")).to_have_text("1 of 4 right")
 
 
 def test_of_many_choices_it_says_which_are_wrong_and_how_many_are_missing(quiz: Locator):
@@ -59,6 +59,25 @@ def test_of_many_choices_it_says_which_are_wrong_and_how_many_are_missing(quiz: 
     second.get_by_role("checkbox", name="W5").check()
     second.get_by_role("button", name="Check").click()
     expect(second.get_by_role("status")).to_contain_text("Right.")
+
+
+def test_steps_are_put_in_order_by_buttons_and_by_keys(page: Page, quiz: Locator):
+    fourth = question(quiz, 4)
+    fourth.get_by_role("button", name="Check").click()
+    expect(fourth.get_by_role("status").last).to_have_text("No. The first is another one.")
+    fourth.get_by_role("button", name="up: intent").click()
+    fourth.get_by_role("button", name="up: intent").press("ArrowUp")
+    expect(fourth.get_by_role("status").first).to_have_text("intent: now 1 of 3")
+    expect(fourth.get_by_role("button", name="up: intent")).to_be_focused()
+    fourth.get_by_role("button", name="Check").click()
+    expect(fourth.get_by_role("status").last).to_have_text("No. From the top 1 of 3 stand right.")
+    fourth.get_by_role("button", name="down: commit").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")  # it is the last already
+    expect(fourth.get_by_role("listitem")).to_contain_text(["intent", "call", "commit"])
+    fourth.get_by_role("button", name="Check").click()
+    expect(fourth.get_by_role("status").last).to_contain_text("Right.")
+    expect(fourth.get_by_role("status").last.get_by_role("listitem").first).to_contain_text("intent: It is planned.")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +113,8 @@ def test_axe_finds_nothing_before_and_after_an_answer(page: Page, quiz: Locator,
         if answered:
             question(quiz, 1).get_by_role("radio", name="once").check()
             question(quiz, 2).get_by_role("checkbox", name="W1").check()
-            for number in (1, 2):
+            question(quiz, 4).get_by_role("button", name="up: call").click()
+            for number in (1, 2, 4):
                 question(quiz, number).get_by_role("button", name="Check").click()
             question(quiz, 1).get_by_role("button", name="All explanations").click()
         found = Axe().run(page, context=".qz")

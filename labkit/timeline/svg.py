@@ -17,6 +17,7 @@ RED, AMBER, GREEN, BLUE = "#e5484d", "#c9820a", "#2f9e5f", "#3b82d6"
 LEDGER = {"planned": ("none", "3 2"), "executing": (BLUE, ""), "confirmed": (GREEN, ""), "compensated": (GREEN, "3 2")}
 LEDGER |= {"ambiguous": (AMBER, ""), "rejected": (RED, "")}
 WINDOW_Y, STEP_Y, CALL_Y, LEDGER_Y, PROVIDER_Y, HEIGHT = 22, 38, 82, 112, 146, 204  # pixels from the top of a process
+WIDER = "wider than this column: scroll it to the right →"
 NAMED_CALLS = 3  # activities of a step that are named, below each other
 STYLE = (
     "text{font:11px system-ui,sans-serif;fill:currentColor}.s{font-size:9.5px}.m{opacity:.75}.b{font-weight:600}"
@@ -31,7 +32,7 @@ def draw(timeline: Timeline) -> str:
     parts = [_Process(timeline, lane, grid).draw(12 + HEIGHT * number) for number, lane in enumerate(timeline.lanes)]
     if not parts:
         parts = [text(12, 40, "no trace was kept of the processes of this run")]
-    size = f"min-width:{grid.width * 0.75:.0f}px;max-width:{grid.width:.0f}px"
+    size = f"min-width:{least_width(grid)}px;max-width:{grid.width:.0f}px"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {grid.width:.0f} {height}" role="img" '
         f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;{size}">'
@@ -222,6 +223,22 @@ def _tint(window: str) -> str:
     return f'fill="{AMBER}" fill-opacity="{strength}" stroke="currentColor" stroke-opacity=".25"'
 
 
+def boxed(timeline: Timeline) -> str:
+    """The picture in a box as wide as its place: where it does not fit, the box scrolls, and a line above says so."""
+    least = least_width(Grid(timeline))
+    shown = f"@container (max-width:{least - 1}px){{.wider-{least}{{display:block !important}}}}"
+    return (
+        f'<div style="container-type:inline-size"><style>{shown}</style>'
+        f'<p class="wider-{least}" style="display:none;margin:2px 0;font-size:.85em">{WIDER}</p>'
+        f'<div style="overflow-x:auto" tabindex="0" role="group" aria-label="the picture">{draw(timeline)}</div></div>'
+    )
+
+
+def least_width(grid: Grid) -> int:
+    """How small a picture may become, in pixels: its words can still be read."""
+    return round(grid.width * 0.75)
+
+
 def page(timeline: Timeline) -> str:
     """The picture, what stands out in words, and the whole as text: HTML that needs nothing else."""
     from labkit.timeline.text import MARKS
@@ -229,7 +246,6 @@ def page(timeline: Timeline) -> str:
     findings = "".join(f"<li><b>{MARKS[each.mark]}</b> {escape(each.text)}</li>" for each in timeline.findings)
     return (
         f'<figure style="margin:0"><figcaption style="font-weight:600">{escape(timeline.title)}</figcaption>'
-        f'<div style="overflow-x:auto" tabindex="0" role="group" aria-label="the picture">{draw(timeline)}</div>'
-        f'<ul style="margin:.4em 0">{findings}</ul>'
+        f'{boxed(timeline)}<ul style="margin:.4em 0">{findings}</ul>'
         f"<details><summary>the same as text</summary><pre>{escape(str(timeline))}</pre></details></figure>"
     )

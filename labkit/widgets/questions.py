@@ -15,7 +15,8 @@ In a chapter a question is a number, a text, choices, and an answer that says of
     </details>
 
 More than one may be right when the text ends in *Choose all that hold.* Without choices a number is asked for, and
-the answer's items are numbers: the right one, and wrong ones that people often give.
+the answer's items are numbers: the right one, and wrong ones that people often give. When the text ends in *Put them
+in order.* all choices are to be ordered: the answer has them in the right order, each with ✓ and why it stands there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import msgspec
 from labkit.errors import InvalidInput
 
 ALL = "*Choose all that hold.*"
+ORDER = "*Put them in order.*"
 ANSWER = r"<details><summary>Answer</summary>\n\n(.+?)\n\n</details>"
 BLOCK = re.compile(rf"(?s)\*\*(\d+)\.\*\* (.+?)\n\n(- \*\*.+?\n\n)?{ANSWER}")
 ITEM = re.compile(r"(?ms)^- \*\*(\S+)\*\* (?:([✓✗]) )?(.+?)(?=\n- \*\*|\Z)")
@@ -39,14 +41,15 @@ Number = int | float
 class Question(msgspec.Struct, frozen=True):
     """A question; `choices` maps each answer that one may give to what is then said: why it is right, or not.
 
-    `right` decides what is asked for. A text: that one choice. A list: all of these choices. A number: one types it,
-    and `choices` maps numbers. Texts may hold `code`, *emphasis* and **strong**. Raises InvalidInput when a choice
-    has no explanation, or no choice is right, or none is wrong.
+    `right` decides what is asked for. A text: that one choice. A list: all of these choices. A tuple: all choices, put
+    in this order; they are offered in that of `choices`. A number: one types it, and `choices` maps numbers. Texts may
+    hold `code`, *emphasis* and **strong**. Raises InvalidInput when a choice has no explanation, or no choice is right,
+    or none is wrong.
     """
 
     text: str
     choices: dict[Any, str]
-    right: str | list[str] | Number
+    right: str | list[str] | tuple[str, ...] | Number
 
     def __post_init__(self) -> None:
         where = f"question {self.text[:60]!r}"
@@ -58,18 +61,27 @@ class Question(msgspec.Struct, frozen=True):
             raise InvalidInput(f"{where}: right is {self.right!r}, the choices are {list(self.choices)}")
         if self.kind != "number" and len(self.choices) < 2:
             raise InvalidInput(f"{where} has {len(self.choices)} choice, expected two or more")
+        if self.kind == "order" and sorted(self.answers) != sorted(self.choices):
+            raise InvalidInput(f"{where} orders {self.answers}, the choices are {list(self.choices)}")
+        if self.kind == "order" and self.answers == list(self.choices):
+            raise InvalidInput(f"{where} offers its choices in the right order", next="offer them in another one")
 
     @property
     def kind(self) -> str:
-        """What is asked for: `one` choice, `many` choices, or a `number`."""
-        if isinstance(self.right, list):
-            return "many"
+        """What is asked for: `one` choice, `many` choices, all choices in `order`, or a `number`."""
+        if isinstance(self.right, list | tuple):
+            return "many" if isinstance(self.right, list) else "order"
         return "one" if isinstance(self.right, str) else "number"
 
     @property
     def answers(self) -> list[Any]:
-        """The choices that are right."""
-        return self.right if isinstance(self.right, list) else [self.right]
+        """The choices that are right, in their order."""
+        return list(self.right) if isinstance(self.right, list | tuple) else [self.right]
+
+    @property
+    def explained(self) -> dict[Any, str]:
+        """The choices as they are explained: in the right order where there is one."""
+        return {name: self.choices[name] for name in self.answers} if self.kind == "order" else self.choices
 
 
 def read_questions(markdown: str) -> list[Question]:
@@ -89,14 +101,16 @@ def question(text: str, choices: str, answer: str) -> Question:
     """One question, from its text, its list of choices (may be empty) and the list of what is said of each."""
     offered = {key: " ".join(words.split()) for key, _, words in ITEM.findall(choices)}
     said = {key: (mark, " ".join(why.split())) for key, mark, why in ITEM.findall(answer)}
-    if offered and list(offered) != list(said):
+    if offered and (sorted(offered) != sorted(said) or (list(offered) != list(said) and not text.endswith(ORDER))):
         raise InvalidInput(f"{text!r} offers {list(offered)}, its answer speaks of {list(said)}")
     names: dict[str, Any] = offered or {key: msgspec.json.decode(key) for key in said}
     right = [names[key] for key, (mark, _) in said.items() if mark == "✓"]
     if text.endswith(ALL):
         return Question(text, {names[key]: why for key, (_, why) in said.items()}, right)
+    if text.endswith(ORDER):
+        return Question(text, {words: said[key][1] for key, words in offered.items()}, tuple(right))
     if len(right) != 1:
-        raise InvalidInput(f"{text!r} has {len(right)} right answers, and does not end in {ALL}")
+        raise InvalidInput(f"{text!r} has {len(right)} right answers, and does not end in {ALL} or {ORDER}")
     return Question(text, {names[key]: why for key, (_, why) in said.items()}, right[0])
 
 
@@ -135,6 +149,7 @@ def as_data(question: Question) -> dict[str, Any]:
             "text": spans(str(name)),
             "said": spans(f"{label(name)} {why}"),
             "right": name in question.answers,
+            "place": question.answers.index(name) if question.kind == "order" else 0,
         }
         for name, why in question.choices.items()
     ]
@@ -149,7 +164,7 @@ def as_text(questions: list[Question]) -> str:
         asked.append("\n".join([f"{number}. {each.text}", *shown]))
         marks = {name: "✓" if name in each.answers else "✗" for name in each.choices}
         answered.append(
-            "\n".join([f"{number}.", *(f"   {marks[n]} {label(n)} {why}" for n, why in each.choices.items())])
+            "\n".join([f"{number}.", *(f"   {marks[n]} {label(n)} {why}" for n, why in each.explained.items())])
         )
     return "\n\n".join([*asked, *answered])
 
@@ -161,7 +176,7 @@ def as_html(questions: list[Question]) -> str:
         shown = "" if each.kind == "number" else "".join(f"<li>{markup(name)}</li>" for name in each.choices)
         said = "".join(
             f"<li>{'✓' if name in each.answers else '✗'} {markup(f'{label(name)} {why}')}</li>"
-            for name, why in each.choices.items()
+            for name, why in each.explained.items()
         )
         listed = f"<ul>{shown}</ul>" if shown else ""
         answer = f"<details><summary>Answer</summary><ul>{said}</ul></details>"

@@ -33,6 +33,7 @@ function numberOf(given) {
 
 /** Whether a try is right, what to say of it at once, and the choices that it meant. */
 function judge(question, given) {
+  if (question.kind === "order") return judgeOrder(question, given);
   const number = question.kind === "number" ? numberOf(given) : null;
   const meant = question.choices.filter((each) => (number === null ? given.includes(each.name) : Number(each.name) === number));
   const missing = question.choices.filter((each) => each.right && !meant.includes(each)).length;
@@ -43,8 +44,47 @@ function judge(question, given) {
   return { right, meant, say: meant.every((each) => each.right) ? `Not all.${more}` : `No.${more} Try again.` };
 }
 
-/** What can be chosen or typed, as real inputs. */
+/** Whether the choices stand in order; if not, how many do from the top. */
+function judgeOrder(question, given) {
+  const right = [...question.choices].sort((one, other) => one.place - other.place);
+  const wrong = right.findIndex((each, at) => each.name !== given[at]);
+  if (wrong < 0) return { right: true, meant: right, say: "Right." };
+  return { right: false, meant: [], say: wrong ? `No. From the top ${wrong} of ${given.length} stand right.` : "No. The first is another one." };
+}
+
+/** A list whose items move up and down: by their buttons, or by the arrow keys on one of them. */
+function sortable(question) {
+  const moved = make("p", { role: "status", class: "qz-moved" });
+  const list = make("ol", { class: "qz-order" });
+  for (const each of question.choices) {
+    const text = make("span", {}, ...words(each.text));
+    const buttons = [["up", "↑"], ["down", "↓"]].map(([way, shown]) => make("button", { type: "button", "data-way": way, "aria-label": `${way}: ${each.name}` }, shown));
+    list.append(make("li", { "data-name": each.name }, ...buttons, text));
+  }
+  const move = (item, way, button) => {
+    const other = way === "up" ? item.previousElementSibling : item.nextElementSibling;
+    if (!other) return;
+    other[way === "up" ? "before" : "after"](item);
+    button.focus();
+    moved.textContent = `${item.dataset.name}: now ${[...list.children].indexOf(item) + 1} of ${list.children.length}`;
+    list.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) move(button.closest("li"), button.dataset.way, button);
+  });
+  list.addEventListener("keydown", (event) => {
+    const way = { ArrowUp: "up", ArrowDown: "down" }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    move(event.target.closest("li"), way, event.target);
+  });
+  return [list, moved];
+}
+
+/** What can be chosen, typed or moved, as real inputs. */
 function inputs(question) {
+  if (question.kind === "order") return sortable(question);
   if (question.kind === "number") {
     const field = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", name: "choice" });
     return [make("label", { class: "qz-number" }, "Your number ", field)];
@@ -55,14 +95,20 @@ function inputs(question) {
   );
 }
 
-/** What the reader has chosen or typed. */
+/** What the reader has chosen, typed or put in order. */
 function chosen(form) {
+  const items = [...form.querySelectorAll(".qz-order li")];
+  if (items.length) return items.map((each) => each.dataset.name);
   const all = [...form.querySelectorAll("input")];
   return all.filter((each) => (each.type === "text" ? each.value.trim() : each.checked)).map((each) => each.value.trim());
 }
 
 /** Show a try that was made before, as in another view of the same quiz. */
 function restore(form, given) {
+  const items = [...form.querySelectorAll(".qz-order li")];
+  items.sort((one, other) => given.indexOf(one.dataset.name) - given.indexOf(other.dataset.name)).forEach((each, at) => {
+    if (each.parentElement.children[at] !== each) each.parentElement.insertBefore(each, each.parentElement.children[at]);
+  });
   for (const each of form.querySelectorAll("input")) {
     if (each.type === "text") each.value = given[0];
     else each.checked = given.includes(each.value);
@@ -92,7 +138,8 @@ function ask(model, question, number) {
     form.requestSubmit();
   });
   reveal.addEventListener("click", () => {
-    said.replaceChildren(make("ul", {}, ...question.choices.map(told)));
+    const all = question.kind === "order" ? [...question.choices].sort((one, other) => one.place - other.place) : question.choices;
+    said.replaceChildren(make(question.kind === "order" ? "ol" : "ul", {}, ...all.map(told)));
     reveal.hidden = true;
   });
   let shown = "";
@@ -102,7 +149,7 @@ function ask(model, question, number) {
     shown = JSON.stringify(given);
     restore(form, given);
     const { right, meant, say } = judge(question, given);
-    said.replaceChildren(make("p", {}, make("strong", {}, say)), make("ul", {}, ...meant.map(told)));
+    said.replaceChildren(make("p", {}, make("strong", {}, say)), ...(meant.length ? [make(question.kind === "order" ? "ol" : "ul", {}, ...meant.map(told))] : []));
     form.dataset.right = right;
     reveal.hidden = false;
   };

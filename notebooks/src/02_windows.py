@@ -424,6 +424,24 @@ show(thrice[["subject", "request", "receipt_id"]])
 #
 # </details>
 #
+# **7.** One effect with `ledger`, and nobody dies. What happens first, what last? *Put them in order.*
+#
+# - **a** the result is committed
+# - **b** the provider acts
+# - **c** the intent is committed
+# - **d** the reply is received
+# - **e** the call is sent
+#
+# <details><summary>Answer</summary>
+#
+# - **c** ✓ Before it lies W1. From here on, our database knows that something was planned.
+# - **e** ✓ Between the two lies W2: planned, and not arrived.
+# - **b** ✓ From here on it has happened, and our database does not know: W3 begins.
+# - **d** ✓ W4 begins: the reply is in the memory of one process.
+# - **a** ✓ W5 begins: now both sides say the same.
+#
+# </details>
+#
 # </details>
 
 # %%

@@ -353,10 +353,11 @@ assert len(set(places.values())) == len(pairs)
 pd.Series(places, name="places to die").to_frame()
 
 # %% [markdown]
-# Here they are all at once: three engines, four policies, three kinds of provider, every single crash. Where the engines
-# agree, one cell stands for all three; what differs stands below. **Look for the rows that have nothing but ✓**, and at
-# what their providers have in common. Then choose any other cell: it opens a crash that ended so, below the table.
-# (*Unseen*: executed once, and until recovery only the provider knew of it. The broken parts from above stay out.)
+# Here they are all at once: three engines, four policies, three kinds of provider, every single crash. Where the
+# engines agree, one cell stands for all three; what differs stands below. **Look for the rows that have nothing but
+# ✓**, and at what their providers have in common. Then choose any other cell: it opens a crash that ended so, below
+# the table. (*Unseen*: executed once, and until recovery only the provider knew of it. The broken parts from above
+# stay out.)
 
 # %%
 from labkit.matrix import matrix

@@ -8,5 +8,16 @@ addEventListener("message", ({ data, source }) => {
   frame.style.height = `${Math.ceil(data.height)}px`;
   source.postMessage(scheme(), "*");
 });
+// An output that is wider than its place says so, and can be scrolled with keys.
+function markWide() {
+  for (const box of document.querySelectorAll(".cell_output .text_html, .pst-scrollable-table-container")) {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("wide", wide);
+    for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", "wider than the page, it scrolls"]])
+      wide ? box.setAttribute(name, value) : box.removeAttribute(name);
+  }
+}
+addEventListener("load", () => new ResizeObserver(markWide).observe(document.body));
+
 new MutationObserver(() => frames().forEach((frame) => frame.contentWindow.postMessage(scheme(), "*")))
   .observe(document.documentElement, { attributeFilter: ["data-theme"] });

@@ -118,7 +118,7 @@ function detail(key, model) {
     rows.push([told.found ? "its counterexample" : "an example", `crash at <code>${told.schedule.map(esc).join("</code>, then at <code>")}</code>`]);
     rows.push(["what follows", `${words(told.status)} ${badge(told)}<ul class="ht-list">${told.findings.map((text) => `<li>${esc(text)}</li>`).join("")}</ul>`]);
   }
-  const picture = told?.picture === undefined ? "" : `<div class="ht-picture" role="region" tabindex="0" aria-label="the example as a picture">${model.get("pictures")[told.picture]}</div>`;
+  const picture = told?.picture === undefined ? "" : `<div class="ht-picture">${model.get("pictures")[told.picture]}</div>`;
   return `<b>${key.split("/").join(" · ")}</b> <button type="button" data-close aria-label="close the cell">×</button>
     ${pairs("The cell in words", rows)}${told ? commands(told.type) : ""}${picture}`;
 }

@@ -19,6 +19,7 @@ from labkit.check.windows import MEANING, WINDOWS
 from labkit.errors import InvalidInput
 from labkit.matrix import MatrixReport
 from labkit.model import Workflow
+from labkit.timeline.svg import boxed
 from labkit.widgets.timeline import CrashTimeline
 from labkit.widgets.views.examples import Example, Examples
 from labkit.widgets.views.view import SYNC, View, esm
@@ -143,7 +144,7 @@ class MatrixTable(ipywidgets.VBox):
         told = {}
         for key in self._examples.cells:
             example = self._examples.of(key)
-            number = pictures.setdefault(example.told.timeline.svg(), len(pictures))
+            number = pictures.setdefault(boxed(example.told.timeline), len(pictures))
             told["/".join(key)] = {**_told(example), "picture": number}
         self.grid.examples, self.grid.pictures = told, list(pictures)
         try:
