@@ -30,12 +30,11 @@ def draw(timeline: Timeline) -> str:
     grid = Grid(timeline)
     height = 12 + HEIGHT * max(len(timeline.lanes), 1)
     parts = [_Process(timeline, lane, grid).draw(12 + HEIGHT * number) for number, lane in enumerate(timeline.lanes)]
-    if not parts:
-        parts = [text(12, 40, "no trace was kept of the processes of this run")]
-    size = f"min-width:{least_width(grid)}px;max-width:{grid.width:.0f}px"
+    parts = parts or [text(12, 40, "no trace was kept of the processes of this run")]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {grid.width:.0f} {height}" role="img" '
-        f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;{size}">'
+        f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;'
+        f'min-width:{least_width(grid)}px;max-width:{grid.width:.0f}px">'
         f"<style>{STYLE}</style>{''.join(parts)}</svg>"
     )
 
@@ -235,7 +234,7 @@ def boxed(timeline: Timeline) -> str:
 
 
 def least_width(grid: Grid) -> int:
-    """How small a picture may become, in pixels: its words can still be read."""
+    """How narrow a picture may become, in pixels: its words can still be read."""
     return round(grid.width * 0.75)
 
 
