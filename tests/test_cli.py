@@ -59,6 +59,11 @@ def test_help_imports_nothing_that_is_slow():
         (("run", "./my:flow"), "next: my:flow"),
         (("matrix", "--workflow", "desk/my.py:flow"), "next: desk.my:flow"),
         (("run", ":flow"), "names no module"),
+        (("run", ""), "names no module"),
+        (("explore", "--engine", ""), "there is no engine ''"),
+        (("run", "labkit.cases.refund:RefundState"), "labkit.cases.refund has refund"),
+        (("survey", "--out", "no/such.csv", "--stack", "bare"), "there is no folder no"),
+        (("bench", "--stack", "bare-sav"), "did you mean bare-saved"),
         (("matrix", "--policy", "leger"), "did you mean ledger?"),
         (("bench", "--engine", "hybrd"), "did you mean hybrid?"),
         (("explore", "--policy", "bar"), "did you mean bare?"),
@@ -82,7 +87,7 @@ def test_help_imports_nothing_that_is_slow():
 )
 def test_bad_input_is_refused_with_what_to_type(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = refused(labkit(*arguments, *([] if arguments[0] in ("replay", "runs") else ["--json"])))
+    told = refused(labkit(*arguments, *([] if arguments[0] in ("replay", "runs", "survey") else ["--json"])))
     assert said in told and told.count("next:") <= 1
     assert list(tmp_path.iterdir()) == []
 
@@ -225,26 +230,3 @@ def test_an_interruption_says_so_and_exits_with_130(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("labkit.matrix.matrix", interrupt)
     done = labkit("matrix", "--json")
     assert done.exit_code == 130 and "interrupted" in done.stderr and done.stdout == ""
-
-
-def test_doctor_breaks_no_path_in_the_middle_of_a_name(monkeypatch: pytest.MonkeyPatch):
-    from labkit.doctor import Check
-
-    path = "/".join(["", *(f"folder-{number}" for number in range(20)), "postgres"])
-    monkeypatch.setattr("labkit.doctor.checks", lambda: [Check("Postgres", True, f"the wheel: {path}", "")])
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = labkit("doctor").stdout.splitlines()
-    assert max(map(len, lines)) <= 80
-    pieces = [line.split()[-1] for line in lines[2:] if line.strip()]
-    assert path in "".join(pieces) and all(piece.endswith(("/", "postgres", ":")) for piece in pieces), pieces
-
-
-def test_doctor_fails_only_when_something_needed_is_missing(monkeypatch: pytest.MonkeyPatch):
-    from labkit.doctor import Check
-
-    rows = [Check("a", True, "1", ""), Check("b", False, "none", "get it", needed=False)]
-    monkeypatch.setattr("labkit.doctor.checks", lambda: rows)
-    assert [check["name"] for check in answer(labkit("doctor", "--json"))["checks"]] == ["a", "b"]
-    rows.append(Check("c", False, "none", "get c"))
-    failed = labkit("doctor")
-    assert failed.exit_code == 1 and "MISSING" in failed.stdout and "get c" in failed.stdout

@@ -27,7 +27,12 @@ def find_workflow(name: str) -> Workflow[Any]:
         raise InvalidInput(f"workflow {name!r} cannot be imported: {module} has no {attribute}", next="check the name")
     found = getattr(loaded, attribute)
     if not isinstance(found, Workflow):
-        raise InvalidInput(f"{name!r} is a {type(found).__name__}, expected a labkit Workflow")
+        there = ", ".join(key for key, value in vars(loaded).items() if isinstance(value, Workflow)) or "none"
+        raise InvalidInput(
+            f"{name!r} is a {type(found).__name__}, expected a labkit Workflow",
+            safe="nothing was run",
+            next=f"name a workflow; {module} has {there}",
+        )
     return found
 
 

@@ -123,10 +123,11 @@ def _checkpoint() -> Any:
 def _object(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
+    hint = """--changes '{"amount": "20.00"}'"""
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise InvalidInput(f"--changes {text!r} is not JSON: {error}", safe="nothing was written") from None
+        raise InvalidInput(f"--changes {text!r} is not JSON: {error}", safe="nothing was written", next=hint) from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"--changes {text!r} is not a JSON object", safe="nothing was written")
+        raise InvalidInput(f"--changes {text!r} is not a JSON object", safe="nothing was written", next=hint)
     return found

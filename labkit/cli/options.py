@@ -73,7 +73,8 @@ class Combination(NamedTuple):
 
 def combination(engine: str | None, policy: str | None, provider: str) -> Combination:
     """One engine, policy and provider by name, checked; left out, they are hybrid and ledger."""
-    (engine,), (policy,) = engines([engine or "hybrid"]), policies([policy or "ledger"])
+    (engine,) = engines(["hybrid" if engine is None else engine])
+    (policy,) = policies(["ledger" if policy is None else policy])
     return Combination(engine, policy, *providers([provider]))
 
 
@@ -98,9 +99,10 @@ def workflow_of(name: str) -> Workflow[Any]:
 
 def name_of(positional: str | None, option: str | None) -> str:
     """The workflow's name, given in either place; raise InvalidInput for two names."""
-    if positional and option and positional != option:
-        raise InvalidInput(f"two workflows were named: {positional} and {option}", safe="nothing was run")
-    return positional or option or "refund"
+    named = [name for name in (positional, option) if name is not None]
+    if len(set(named)) > 1:
+        raise InvalidInput(f"two workflows were named: {' and '.join(named)}", safe="nothing was run", next="name one")
+    return named[0] if named else "refund"
 
 
 def inputs_of(workflow: Workflow[Any], case: int | None, given: list[str] | None) -> dict[str, Any]:
