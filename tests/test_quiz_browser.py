@@ -70,7 +70,7 @@ def test_steps_are_put_in_order_by_buttons_and_by_keys(page: Page, quiz: Locator
     expect(fourth.get_by_role("status").first).to_have_text("intent: now 1 of 3")
     expect(fourth.get_by_role("button", name="up: intent")).to_be_focused()
     fourth.get_by_role("button", name="Check").click()
-    expect(fourth.get_by_role("status").last).to_have_text("No. From the top 1 of 3 stand right.")
+    expect(fourth.get_by_role("status").last).to_have_text("No. Right so far, from the top: 1 of 3.")
     fourth.get_by_role("button", name="down: commit").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")  # it is the last already

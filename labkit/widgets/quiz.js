@@ -49,7 +49,7 @@ function judgeOrder(question, given) {
   const right = [...question.choices].sort((one, other) => one.place - other.place);
   const wrong = right.findIndex((each, at) => each.name !== given[at]);
   if (wrong < 0) return { right: true, meant: right, say: "Right." };
-  return { right: false, meant: [], say: wrong ? `No. From the top ${wrong} of ${given.length} stand right.` : "No. The first is another one." };
+  return { right: false, meant: [], say: wrong ? `No. Right so far, from the top: ${wrong} of ${given.length}.` : "No. The first is another one." };
 }
 
 /** A list whose items move up and down: by their buttons, or by the arrow keys on one of them. */
