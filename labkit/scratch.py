@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 import psutil
 
-NAME = re.compile(r"labkit-(?:[a-z]+-)?(\d+)at(\d+)-\w+")
+HERE = sha256(platform.node().encode()).hexdigest()[:6]  # another machine or container may share the folder
+NAME = re.compile(rf"labkit-(?:[a-z]+-)?(\d+)at(\d+)on{HERE}-\w+")
 DOUBT = 600  # seconds: setting the clock moves the time at which a process seems to have begun
 
 
 def scratch_folder(kind: str = "", *, inside: str | None = None) -> TemporaryDirectory[str]:
-    """A new folder for this process, to be used in `with` or cleaned up: `labkit-[kind-]PIDatSECONDS-...`.
+    """A new folder for this process, to be used in `with` or cleaned up: `labkit-[kind-]PIDatSECONDSonMACHINE-...`.
 
     It lies in the folder for temporary files, or in the folder `inside`. Folders of processes that are gone are
     removed there first. `kind` is a word of small letters. Raises OSError when the folder cannot be made.
@@ -23,7 +26,7 @@ def scratch_folder(kind: str = "", *, inside: str | None = None) -> TemporaryDir
     remove_left_behind(Path(inside or gettempdir()))
     began = int(psutil.Process().create_time())
     prefix = f"labkit-{kind}-" if kind else "labkit-"
-    return TemporaryDirectory(prefix=f"{prefix}{os.getpid()}at{began}-", dir=inside, ignore_cleanup_errors=True)
+    return TemporaryDirectory(prefix=f"{prefix}{os.getpid()}at{began}on{HERE}-", dir=inside, ignore_cleanup_errors=True)
 
 
 def remove_left_behind(where: Path) -> None:
@@ -31,7 +34,7 @@ def remove_left_behind(where: Path) -> None:
 
     A folder that cannot be removed is left as well: it is tried again next time.
     """
-    for path in where.glob("labkit-*at*-*"):
+    for path in where.glob(f"labkit-*on{HERE}-*"):
         named = NAME.fullmatch(path.name)
         if named and _is_own(path) and not _is_alive(int(named[1]), int(named[2])):
             shutil.rmtree(path, ignore_errors=True)

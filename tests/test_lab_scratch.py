@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from labkit.scratch import DOUBT, scratch_folder
+from labkit.scratch import DOUBT, HERE, scratch_folder
 
 OWNER = """
 import sys, time
@@ -39,8 +39,8 @@ def test_the_folder_of_a_killed_process_goes_when_the_next_one_starts(tmp_path):
 
 def test_a_process_that_got_the_number_of_the_owner_later_does_not_keep_the_folder(tmp_path):
     began = int(psutil.Process().create_time())
-    before = tmp_path / f"labkit-{os.getpid()}at{began - 2 * DOUBT}-abc"
-    by_a_set_clock = tmp_path / f"labkit-{os.getpid()}at{began - DOUBT // 2}-abc"
+    before = tmp_path / f"labkit-{os.getpid()}at{began - 2 * DOUBT}on{HERE}-abc"
+    by_a_set_clock = tmp_path / f"labkit-{os.getpid()}at{began - DOUBT // 2}on{HERE}-abc"
     for folder in (before, by_a_set_clock):
         folder.mkdir()
     scratch_folder(inside=str(tmp_path)).cleanup()
@@ -48,8 +48,17 @@ def test_a_process_that_got_the_number_of_the_owner_later_does_not_keep_the_fold
 
 
 def test_what_is_not_surely_a_folder_of_ours_is_left_alone(tmp_path):
-    gone = f"{max(psutil.pids()) + 100_000}at1"
-    named = [tmp_path / name for name in ("labkit-mine", f"labkit-{gone}", f"other-{gone}-abc", f"labkit-A-{gone}-abc")]
+    gone = f"{max(psutil.pids()) + 100_000}at1on{HERE}"
+    named = [
+        tmp_path / name
+        for name in (
+            "labkit-mine",
+            f"labkit-{gone}",
+            f"other-{gone}-abc",
+            f"labkit-A-{gone}-abc",
+            f"labkit-{gone}x-abc",
+        )
+    ]
     for folder in named:
         folder.mkdir()
     kept = tmp_path / "kept"

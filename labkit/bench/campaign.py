@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -29,6 +28,7 @@ from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.runner import first_state
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario, names_of, require_workflow
+from labkit.scratch import scratch_folder
 
 LANES = 2 * (os.cpu_count() or 1)
 """Trials that are under way at a time: one waits for its disk or provider while another runs."""
@@ -172,7 +172,7 @@ def _folder(out: str | Path | None) -> Iterator[Path]:
     if out is not None:
         yield Path(out)
         return
-    with tempfile.TemporaryDirectory(prefix="labkit-bench-", dir=SCRATCH) as folder:
+    with scratch_folder("bench", inside=SCRATCH) as folder:
         yield Path(folder)
 
 

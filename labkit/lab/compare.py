@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
@@ -21,6 +20,7 @@ from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
 from labkit.provider.protocol import Entry
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
+from labkit.scratch import scratch_folder
 from labkit.sim.lives import Simulation, first_life
 from labkit.taps import Tap
 from labkit.timeline import Timeline
@@ -145,7 +145,7 @@ def compare(
     inputs = inputs_for(workflow, inputs)
     run_id = run_id_of(workflow, inputs)
     rows = []
-    with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
+    with scratch_folder() as folder:
         for engine in ENGINES:
             if progress:
                 progress(engine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
 from labkit.scenario import Scenario
+from labkit.scratch import scratch_folder
 from labkit.sim.lives import Life
 from labkit.widgets.rehearsal import Death, Rehearsal, Told, lost_steps
 
@@ -29,7 +29,7 @@ def kill_for_real(rehearsal: Rehearsal, deaths: Sequence[Death], say: Callable[[
     """
     scenario = rehearsal.scenario
     with (
-        tempfile.TemporaryDirectory(prefix="labkit-") as folder,
+        scratch_folder() as folder,
         _lab(Path(folder) / "lab.db", scenario) as lab,
     ):
         ended = []

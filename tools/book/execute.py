@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellExecutionError, CellTimeoutError, DeadKernelError
+
+from labkit.scratch import scratch_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_KERNEL = Path(__file__).with_name("in_kernel.py")
@@ -63,7 +64,7 @@ def executed(name: str, text: str, kept: Path) -> tuple[nbformat.NotebookNode, s
 
 def run(name: str, book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Execute a notebook in place, in an empty folder, with a fresh IPython profile; return it."""
-    with TemporaryDirectory(prefix="labkit-book-") as folder:
+    with scratch_folder("book") as folder:
         here, startup = Path(folder, "here"), Path(folder, "ipython", "profile_default", "startup")
         here.mkdir()
         startup.mkdir(parents=True)

@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 from sphinx.application import Sphinx
 from sphinx.util.console import strip_colors
 
+from labkit.scratch import scratch_folder
 from tools.book.execute import executed
 from tools.book.stage import stage
 from tools.course import Chapter, chapters
@@ -40,7 +40,7 @@ def build(notebooks: Path, out: Path, kept: Path, say: Callable[[str], object]) 
     course = chapters(notebooks / "src")
     texts = {each.stem: (notebooks / f"{each.stem}.ipynb").read_text("utf-8") for each in course}
     texts[COVER] = cover(course)
-    with TemporaryDirectory(prefix="labkit-book-") as folder:
+    with scratch_folder("book") as folder:
         source, made = Path(folder, "source"), Path(folder, "made")
         for number, (name, text) in enumerate(texts.items(), 1):
             say(f"[{number}/{len(texts)}] {name} ... ")
