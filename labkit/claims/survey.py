@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from labkit.claims.measured import Row, row_of_cell, rows_of_findings
 from labkit.measure.campaign import run
@@ -21,20 +22,28 @@ Progress = Callable[[str, int, int], None]
 Probe = Callable[[Path, dict[str, str]], Finding]
 
 
-def survey(plan: Plan, folder: Path, *, lanes: int = 2, tell: Progress = lambda what, done, of: None) -> list[Row]:
-    """Every row about the stacks of `plan`. Interrupted, the same call goes on with the cells where it was.
+class Survey(NamedTuple):
+    """Every row about some stacks, and for each of the others why it could not be measured."""
+
+    rows: list[Row]
+    unable: dict[str, str]
+
+
+def survey(plan: Plan, folder: Path, *, lanes: int = 2, tell: Progress = lambda what, done, of: None) -> Survey:
+    """Measure all about the stacks of `plan`. Interrupted, the same call goes on with the cells where it was.
 
     `tell(what, done, of)` is told how far it is. Raises InvalidInput for an unknown stack.
     """
     report = run(plan, folder, lanes=lanes, progress=partial(tell, "cells"))
     rows = [row_of_cell(cell, of_stack(cell.stack)) for cell in report.cells]
-    for stack in plan.stacks:
+    able = tuple(stack for stack in plan.stacks if stack not in report.not_run)
+    for stack in able:
         checks = findings_of(stack, folder / "checks" / stack, partial(tell, stack))
         rows += rows_of_findings(stack, "check", checks, of_stack(stack))
-    for framework in frameworks(plan.stacks):
+    for framework in frameworks(able):
         found = probed(framework, folder / "probes" / framework, partial(tell, framework))
         rows += rows_of_findings(framework, "probe", found, of_stack(framework))
-    return rows
+    return Survey(rows, report.not_run)
 
 
 def frameworks(stacks: tuple[str, ...]) -> list[str]:
@@ -59,7 +68,7 @@ def probes_of(framework: str) -> dict[str, Probe]:
 
 def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> dict[str, Finding]:
     """What each probe of `framework` saw, each in a folder that it makes below `folder`; one that raises was not run,
-    with its error as the reason."""
+    with its error, or the server that it needs and that is missing, as the reason."""
     wanted, found = probes_of(framework), dict[str, Finding]()
     shutil.rmtree(folder, ignore_errors=True)  # of a survey that was interrupted
     folder.mkdir(parents=True)
@@ -68,7 +77,8 @@ def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> di
             try:
                 found[name] = probe(folder / str(number), servers.addresses)
             except Exception as error:
-                found[name] = Finding.not_run(error)
+                lacking = servers.missing.get(str(error.args[0])) if isinstance(error, KeyError) else None
+                found[name] = Finding("not run", lacking) if lacking else Finding.not_run(error)
             tell(number, len(wanted))
     return found
 

@@ -48,31 +48,28 @@ def survey(
     plan = plan_of(stack or [name for name in known if name not in absent], (), repeat, seed)
     folder = comparing.HOME / f"survey-{plan.id}"
     require_sound(folder)
-    able, unable = comparing.ready(plan)
     with progress(f"{len(plan.stacks)} stacks") as tell:
-        rows = measure(able, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of)) if able.stacks else []
+        rows, unable = measure(plan, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of))
     ours = {row.stack for row in rows}
     write(out, [*(row for row in earlier if row.stack not in ours), *rows])
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{out}: {len(rows)} rows measured")
-    lines = [f"{name}: {why}" for name, why in {**absent, **unable}.items()] + left_out(able.stacks, rows)
+    lines = [f"{name}: {why}" for name, why in {**absent, **unable}.items()] + left_out(rows)
     for line in lines:
         print(f"labkit: left out: {line}", file=sys.stderr)
     raise typer.Exit(1 if lines else 0)
 
 
-def left_out(stacks: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """What was asked of these stacks and not measured, a line each: checks and probes that were not run, and cells
-    without a trial. What a framework does not offer was answered."""
+def left_out(rows: Sequence[Row]) -> list[str]:
+    """What was asked and not measured, a line each: checks and probes that were not run, and cells without a trial.
+    What a framework does not offer was answered."""
     lines = [
         f"{row.stack}: the {row.kind} {row.name!r} was not run: {row.seen}" for row in rows if row.outcome == "not run"
     ]
-    for stack in stacks:
+    for stack in dict.fromkeys(row.stack for row in rows):
         cells = [row for row in rows if (row.stack, row.kind) == (stack, "cell")]
-        empty = [row for row in cells if not row.trials]
-        if empty or not cells:
-            why = f"{len(empty)} of {len(cells)} cells have no trial: {empty[0].seen}" if cells else "it has no cell"
-            lines.append(f"{stack}: {why}")
+        if empty := [row for row in cells if not row.trials]:
+            lines.append(f"{stack}: {len(empty)} of {len(cells)} cells have no trial: {empty[0].seen}")
     return lines
 
 

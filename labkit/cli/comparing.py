@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from labkit.cli import options
 from labkit.cli.output import emit, progress
 from labkit.errors import LabError
-
-if TYPE_CHECKING:
-    from labkit.measure.plan import Plan
 
 STACK_HELP = "A framework instead of our engines (labkit stacks lists them), or module:attribute of your own adapter."
 DSN_HELP = "A Postgres on which workers share the campaign, such as postgresql://user@127.0.0.1:5432/lab."
@@ -43,8 +40,6 @@ def bench_stacks(
     """Run the campaign over these stacks, print and write its report; exit 1 when something could not be judged."""
     import shutil
 
-    import msgspec
-
     from labkit.bench.launch import DEFAULT_MODE
     from labkit.measure.campaign import require_folder, run
     from labkit.measure.durable import require_sound
@@ -55,30 +50,18 @@ def bench_stacks(
     options.writable(out, options.is_json_with("trials", "cells"))
     folder = keep or HOME / plan.id
     require_sound(require_folder(folder))
-    able, unable = ready(plan)
     try:
         with progress(f"cells of {', '.join(plan.stacks)}") as tell:
-            report = run(able, folder, dsn=dsn, keep=keep is not None, progress=tell)
+            report = run(plan, folder, dsn=dsn, keep=keep is not None, progress=tell)
     except KeyboardInterrupt:
         print("labkit: the same command goes on where this one stopped", file=sys.stderr)
         raise
-    report = msgspec.structs.replace(report, not_run={**report.not_run, **unable})
     if out:
         out.write_text(json.dumps(_data(report), indent=2) + "\n", "utf-8")
     emit(as_json, report, lambda: render(report))
     if keep is None:
         shutil.rmtree(folder, ignore_errors=True)
     raise typer.Exit(0 if report.ok else 1)
-
-
-def ready(plan: Plan) -> tuple[Plan, dict[str, str]]:
-    """The plan without the stacks that cannot get ready, and why they cannot."""
-    import msgspec
-
-    from labkit.measure.sites import unfit
-
-    unable = unfit(plan.stacks, plan.mode)
-    return msgspec.structs.replace(plan, stacks=tuple(name for name in plan.stacks if name not in unable)), unable
 
 
 def stacks(as_json: options.Json = False) -> None:

@@ -13,7 +13,7 @@ from labkit.measure import durable
 from labkit.measure.plan import Plan
 from labkit.measure.report import StackReport, report_of
 from labkit.measure.servers import Services, services_for
-from labkit.measure.sites import Sites
+from labkit.measure.sites import Sites, unfit
 from labkit.measure.worker import Watchman, executor_name, sqlalchemy_url
 from labkit.stacks.find import find_stack
 
@@ -38,9 +38,9 @@ def run(
     """Measure what `plan` says and is not measured yet; return the report on all of it.
 
     `folder` holds the campaign's database unless a Postgres `dsn` does, and the trials while they run (for good with
-    `keep`). `progress(done, of)` counts cells. A stack whose server is missing is reported as not run. Interrupted or
-    killed, the same call goes on where it stopped. Raises InvalidInput, before anything is written, for an unknown
-    stack, a folder that holds something else, and an address where no Postgres answers.
+    `keep`). `progress(done, of)` counts cells. A stack whose server is missing, or that cannot get ready, is reported
+    as not run. Interrupted or killed, the same call goes on where it stopped. Raises InvalidInput, before anything is
+    written, for an unknown stack, a folder that holds something else, and an address where no Postgres answers.
     """
     place = require_folder(Path(folder))
     needs = {name: find_stack(name).services for name in plan.stacks}
@@ -52,6 +52,7 @@ def run(
         stack.enter_context(_alone_in(place))
         servers = stack.enter_context(services_for(plan.stacks, place / "servers"))
         unable = {name: why for name, services in needs.items() if (why := _lacking(services, servers))}
+        unable |= unfit([each for each in plan.stacks if each not in unable], plan.mode)
         parts = [part for part in plan.parts() if part.stacks[0] not in unable]
         sites = stack.enter_context(Sites(place / "trials", servers.addresses, lanes=lanes, keep=keep))
         database = sqlalchemy_url(dsn) if dsn else f"sqlite:///{place.resolve() / DATABASE}"

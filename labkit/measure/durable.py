@@ -27,7 +27,7 @@ from labkit.measure.report import Done
 from labkit.measure.sites import Sites
 from labkit.measure.trial import Cell, Result
 
-RELEASE = "1"
+RELEASE = "2"
 """Of the shape of the workflows below: workers of another release leave a campaign alone."""
 AHEAD = 4
 """Cells of one stack that a worker takes at a time; those for which it has no lane wait in it."""
