@@ -106,7 +106,8 @@ def test_what_is_no_path_workflow_or_tap_is_called_so(lab: Lab, tmp_path: Path, 
     for path in (None, "", 7):
         with pytest.raises(InvalidInput, match="is no path"):
             Lab(path)
-    for ask in (lab.start, lambda workflow: lab.kill(workflow, at="W3", real=False)):
+    killing, opening = lambda given: lab.kill(given, at="W3", real=False), lambda given: Lab("new.db", workflows=given)
+    for ask in (lab.start, killing, opening):
         with pytest.raises(InvalidInput, match="expected a workflow"):
             ask("refund")
     with pytest.raises(InvalidInput, match="neither a window"):

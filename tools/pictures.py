@@ -10,7 +10,6 @@ import io
 import shutil
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from PIL import Image
@@ -18,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from labkit.cases.refund import refund
 from labkit.doctor import BROWSERS
+from labkit.scratch import scratch_folder
 from labkit.widgets import CrashTimeline
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +47,7 @@ def main() -> int:
 def take(browser: Browser, chapter: Path, folder: Path) -> list[Path]:
     """Write the pictures into `folder`, those of the book from its page `chapter`; return their paths."""
     taken = []
-    with TemporaryDirectory(prefix="labkit-") as temporary:
+    with scratch_folder() as temporary:
         standing = Path(temporary, "timeline.html")
         CrashTimeline(refund, case=17, at="W3", crashed=True).to_html(standing, knobs=False)
         for scheme in SCHEMES:

@@ -12,6 +12,7 @@ import typer
 from labkit.cli import options
 from labkit.cli.output import emit, progress
 from labkit.errors import LabError
+from labkit.scratch import scratch_folder
 
 STACK_HELP = "A framework instead of our engines (labkit stacks lists them), or module:attribute of your own adapter."
 DSN_HELP = "A Postgres on which workers share the campaign, such as postgresql://user@127.0.0.1:5432/lab."
@@ -92,12 +93,10 @@ def conformance(
 
     Exit code 1 when a check could not be run; a check that fails is a result.
     """
-    from tempfile import TemporaryDirectory
-
     from labkit.measure.conforming import findings_of
     from labkit.measure.render import finding_table
 
-    with TemporaryDirectory(prefix="labkit-conformance-") as folder, progress(f"{stack}: checks") as tell:
+    with scratch_folder("conformance") as folder, progress(f"{stack}: checks") as tell:
         found = findings_of(stack, Path(folder), tell)
     data = {name: {"outcome": finding.outcome, "seen": finding.seen} for name, finding in found.items()}
     emit(as_json, {"stack": stack, "checks": data}, lambda: finding_table(stack, found))
@@ -114,11 +113,9 @@ def worker(
 
     What a worker leaves unfinished, killed or interrupted, another one takes over.
     """
-    from tempfile import TemporaryDirectory
-
     from labkit.measure.worker import work
 
-    with TemporaryDirectory(prefix="labkit-worker-") as folder:
+    with scratch_folder("worker") as folder:
         work(dsn, Path(folder), stacks=stack or (), lanes=lanes, once=once, tell=_tell)
 
 

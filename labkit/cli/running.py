@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,6 +13,7 @@ from labkit.cli.output import emit
 from labkit.cli.standing import death, next_commands
 from labkit.errors import InvalidInput
 from labkit.lab.tables import table
+from labkit.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from labkit.lab.facade import Lab
@@ -93,7 +93,7 @@ def run(
     flow, names = options.workflow_of(name), options.combination(engine, policy, provider)
     wish = Wish(flow, options.given_inputs(case, inputs), run_id, crash or [], effect, resume, approve)
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="labkit-")) if db is None else ""
+        folder = stack.enter_context(scratch_folder()) if db is None else ""
         lab = stack.enter_context(open_lab(options.kept(db) or Path(folder) / "lab.db", flow, names, drift))
         _keeps(lab.find(wish.name), wish, engine, policy)
         killed = carry_out(lab, wish)

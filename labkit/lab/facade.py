@@ -20,7 +20,7 @@ from labkit.lab.view import Killed, RunView
 from labkit.model import Decision, Run, Workflow
 from labkit.provider.faults import Fault
 from labkit.runner import Runner, first_state
-from labkit.scenario import AS_DECLARED, Scenario, approve_all
+from labkit.scenario import AS_DECLARED, Scenario, approve_all, require_workflow
 from labkit.store import runs
 from labkit.timeline import Timeline
 
@@ -52,9 +52,10 @@ class Lab:
         tenant: str | None = None,
         workflows: Iterable[Workflow[Any]] = (),
     ) -> None:
+        own = {workflow.name: workflow for workflow in map(require_workflow, workflows)}
         named = {"engine": engine, "policy": policy, "provider": provider}
         self._machine = Machine(path, **named, drift=drift, faults=faults, tenant=tenant)
-        self._machine.workflows |= {workflow.name: workflow for workflow in workflows}
+        self._machine.workflows |= own
 
     def start(
         self, workflow: Workflow[Any], *, run_id: str | None = None, approve: bool = False, **inputs: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from labkit.lab.outside import ProcessOutside, world_name
 from labkit.lab.view import Killed, RunView
 from labkit.model import Workflow
 from labkit.scenario import Scenario, drive
+from labkit.scratch import scratch_folder
 from labkit.sim.simulate import Dying
 from labkit.taps import Crash, Tap, listening
 
@@ -85,7 +85,7 @@ def _nothing_to_kill(machine: Machine, run_id: str) -> InvalidInput:
 
 def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tuple[int, int]:
     machine.outside.world(scenario)
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         job = Job.of(
             scenario,
             folder=folder,

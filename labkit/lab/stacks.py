@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from labkit.bench.launch import DEFAULT_MODE
@@ -18,6 +17,7 @@ from labkit.lab.stack_trial import Recorded, StackTrial
 from labkit.measure.servers import services_for
 from labkit.measure.sites import Sites
 from labkit.measure.trial import NO_KILL, Cell, judge
+from labkit.scratch import scratch_folder
 from labkit.stacks.find import find_stack
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class StackLab:
 
     def __init__(self, *stacks: str) -> None:
         self._open = ExitStack()
-        self._folder = Path(self._open.enter_context(TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)))
+        self._folder = Path(self._open.enter_context(scratch_folder()))
         had = self._open.enter_context(services_for(stacks, self._folder / "servers"))
         self.missing, self._services = had.missing, had.addresses
         self._sites = self._open.enter_context(Sites(self._folder / "trials", had.addresses, lanes=2))

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,6 +17,7 @@ from labkit.perf.machine import describe, real_disk
 from labkit.perf.marks import marks
 from labkit.perf.peers import FRAMEWORKS, LONG, OURS, RAW, Side
 from labkit.perf.report import Report, Row
+from labkit.scratch import scratch_folder
 
 Progress = Callable[[str], None]
 
@@ -73,7 +73,7 @@ def measure(*, progress: Progress | None = None, quick: bool = False) -> Report:
     `quick` measures next to nothing: it shows that everything can be measured, and no number of it counts.
     """
     tell, plan = progress or (lambda line: None), QUICK if quick else FULL
-    with TemporaryDirectory(prefix="labkit-perf-", dir=real_disk()) as made:
+    with scratch_folder("perf", inside=str(real_disk())) as made:
         folder = Path(made)
         machine = describe(folder)
         rows = [row for setting in plan.settings for row in side_by_side(folder, setting, tell)]

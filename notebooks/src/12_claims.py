@@ -47,7 +47,6 @@ prediction = {"0 of 40": "?", "0 of 2": "?", "marked before": "?"}
 import re
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 import pandas as pd
@@ -55,6 +54,7 @@ import pandas as pd
 import labkit
 from labkit.cases.service_desk import DATASETS
 from labkit.lab.stacks import apart
+from labkit.scratch import scratch_folder
 
 pd.options.display.max_colwidth = 120
 
@@ -65,7 +65,7 @@ assert "def start(self, desk, place)" in mine
 print(mine)
 
 # %%
-folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+folder = scratch_folder()
 here = Path(folder.name)
 (here / "my_refund.py").write_text(mine, "utf-8")
 sys.path.insert(0, str(here))  # as if you had started in the folder of your module
