@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.claims.measured import Row, read, write
+from labkit.claims.measured import Row, read, replaced, write
 from labkit.claims.table import judged, markdown
 from labkit.claims.verdict import Claim, judge, read_claims
 from labkit.errors import InvalidInput
@@ -21,6 +21,21 @@ def row(policy: str, duplicated: int, trials: int = 40, **more: object) -> Row:
 
 def claim(rows: str = "stack=shop window=W3", shows: str = "duplicated=0", note: str = "") -> Claim:
     return Claim(id="c1", stack="Shop", claim="never twice", topic="effects", rows=rows, shows=shows, note=note)
+
+
+def test_new_rows_replace_those_of_their_stack_and_kind_and_the_order_stays():
+    def named(*pairs):
+        return [Row(stack=stack, kind=kind, seen=seen) for stack, kind, seen in pairs]
+
+    earlier = named(("a", "cell", "old"), ("mine", "cell", "old"), ("b", "cell", "old"), ("b", "probe", "old"))
+    found = replaced(earlier, named(("b", "probe", "new"), ("c", "cell", "new"), ("a", "cell", "new")), ["a", "b", "c"])
+    assert [(row.stack, row.kind, row.seen) for row in found] == [
+        ("a", "cell", "new"),
+        ("b", "cell", "old"),
+        ("b", "probe", "new"),
+        ("c", "cell", "new"),
+        ("mine", "cell", "old"),
+    ]
 
 
 def test_a_claim_holds_when_every_row_that_bears_on_it_shows_it():

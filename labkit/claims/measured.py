@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,6 +90,13 @@ def rows_of_findings(stack: str, kind: Kind, findings: Mapping[str, Finding], ve
         )
         for name, finding in findings.items()
     ]
+
+
+def replaced(earlier: Iterable[Row], rows: Sequence[Row], order: Sequence[str]) -> list[Row]:
+    """`rows`, and the `earlier` ones of other stacks or kinds; stacks in this `order`, then those that it lacks."""
+    measured, known = {(row.stack, row.kind) for row in rows}, list(order)
+    together = [*(row for row in earlier if (row.stack, row.kind) not in measured), *rows]
+    return sorted(together, key=lambda row: known.index(row.stack) if row.stack in known else len(known))
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

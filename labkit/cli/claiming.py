@@ -34,7 +34,7 @@ def survey(
     """
     import shutil
 
-    from labkit.claims.measured import read, write
+    from labkit.claims.measured import read, replaced, write
     from labkit.claims.survey import survey as measure
     from labkit.errors import LabError
     from labkit.measure.durable import require_sound
@@ -43,15 +43,14 @@ def survey(
 
     options.writable(out, lambda body: body.startswith(b"stack,kind,"))
     earlier = read(out) if out.exists() else []
-    known = {name: found for name, found in every_stack() if not stack}
-    absent = {name: found.what for name, found in known.items() if isinstance(found, LabError)}
+    known = dict(every_stack())
+    absent = {name: found.what for name, found in known.items() if isinstance(found, LabError) and not stack}
     plan = plan_of(stack or [name for name in known if name not in absent], (), repeat, seed)
     folder = comparing.HOME / f"survey-{plan.id}"
     require_sound(folder)
     with progress(f"{len(plan.stacks)} stacks") as tell:
         rows, unable = measure(plan, folder, lanes=lanes, tell=lambda what, done, of: tell(done, of))
-    ours = {row.stack for row in rows}
-    write(out, [*(row for row in earlier if row.stack not in ours), *rows])
+    write(out, replaced(earlier, rows, list(known)))
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{out}: {len(rows)} rows measured")
     lines = [f"{name}: {why}" for name, why in {**absent, **unable}.items()] + left_out(rows)
