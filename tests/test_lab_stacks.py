@@ -60,6 +60,13 @@ def test_where_the_server_is_missing_the_record_is_shown_and_says_so(table):
     assert list(found.loc["a signal and a timer survive the worker"]) == ["pass", "recorded: so"]
 
 
+def test_what_a_run_that_stopped_has_not_done_yet_is_said(lab):
+    stopped = lab.kill("bare-saved", window="W3", policy="ledger", effect="send_mail")
+    assert dict(stopped.lines())["so"] == "failed; not done yet: close_ticket"
+    whole = lab.kill("bare-saved", window="W3", policy="ledger")
+    assert dict(whole.lines())["so"] == "completed; each effect once"
+
+
 def test_the_situation_without_a_kill_is_refused_by_kill(lab):
     with pytest.raises(LabError, match="nothing is killed"):
         lab.kill("bare-saved", window="", effect="", situation="no kill")

@@ -55,6 +55,11 @@ class StackTrial(Shown):
         return self.result.lost
 
     @property
+    def missing(self) -> list[str]:
+        """The effects that a run which is not over has not executed yet."""
+        return [effect for effect, count in self.executed.items() if not count and effect not in self.lost]
+
+    @property
     def executed(self) -> dict[str, int]:
         """How often the provider executed each effect."""
         done = executed_steps(self._entries)
@@ -98,8 +103,9 @@ class Recorded(Shown):
     def __init__(self, cell: Cell, row: Row) -> None:
         self.cell, self.row = cell, row
         self.status = "failed" if row.failed else "stuck" if row.stuck else "completed"
-        self.duplicated = [row.effect] if row.duplicated else []
-        self.lost = [row.effect] if row.lost else []
+        self.duplicated = _effects(row.effect, row.duplicated, row.other_duplicated)
+        self.lost = _effects(row.effect, row.lost, row.other_lost)
+        self.missing: list[str] = []  # a table of rates does not say
 
     def lines(self) -> list[tuple[str, str]]:
         """What is shown, in order."""
@@ -115,10 +121,14 @@ class Recorded(Shown):
 
 
 def _verdict(trial: StackTrial | Recorded) -> str:
-    told = [
-        f"{word}: {', '.join(steps)}" for word, steps in (("repeated", trial.duplicated), ("lost", trial.lost)) if steps
-    ]
-    return f"{trial.status}; {'; '.join(told) or 'nothing repeated, nothing lost'}"
+    seen = {"repeated": trial.duplicated, "lost": trial.lost, "not done yet": trial.missing}
+    told = [f"{word}: {', '.join(steps)}" for word, steps in seen.items() if steps]
+    calm = "each effect once" if trial.status == "completed" else "nothing repeated"
+    return f"{trial.status}; {'; '.join(told) or calm}"
+
+
+def _effects(own: str, count: int, others: int) -> list[str]:
+    return [own] * bool(count) + ["another"] * bool(others)
 
 
 def _told(cell: Cell) -> str:
