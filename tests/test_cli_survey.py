@@ -9,7 +9,7 @@ import pytest
 from command import really
 
 from labkit.bench.launch import DEFAULT_MODE
-from labkit.claims.measured import Row, read, write
+from labkit.claims.measured import Row, read, replaced, write
 from labkit.cli.claiming import left_out
 
 UNFIT = """
@@ -49,6 +49,13 @@ def place(tmp_path: Path) -> Path:
 )
 def test_what_was_not_measured_is_said_with_its_reason(rows: list[Row], said: list[str]):
     assert left_out(rows) == said
+
+
+def test_what_could_not_be_run_this_time_stays_as_it_was_measured():
+    before = Row(stack="a", kind="check", name="forks", trials=1, outcome="pass", seen="it did")
+    assert replaced([before], [CHECK], ["a"]) == [before]
+    again = Row(stack="a", kind="check", name="forks", trials=1, outcome="fail", seen="it did not")
+    assert replaced([before], [again], ["a"]) == [again] == replaced([CHECK], [again], ["a"])
 
 
 def test_a_survey_fails_only_for_what_it_was_asked_for(place: Path):

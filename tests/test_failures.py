@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from workflows import Rig, broken, taps_of, think, workflow
 
+from labkit.bench.launch import last_words
 from labkit.coordination import approvals
 from labkit.errors import ActivityFailed, EffectRejected, EffectUnknown
 from labkit.model import ActivityCall
@@ -187,3 +188,18 @@ def test_an_activity_cannot_change_the_state_behind_the_journals_back(engine):
     run = rig.drive()
     assert (run.data.log, run.data.extra) == (["approved"], 1)
     assert rig.process().read("r").data == run.data
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("", "it printed nothing"),
+        ("one\nlast\n", "last"),
+        (
+            "Traceback (most recent call last):\n  File x\nValueError: no\n  more of it\nException ignored",
+            "ValueError: no",
+        ),
+    ],
+)
+def test_the_last_words_of_a_process_name_its_error(printed, told):
+    assert last_words(printed) == told

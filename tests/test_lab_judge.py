@@ -18,6 +18,8 @@ from labkit.lab.judge import judged
         (2, "twice"),
         ("YES", "yes"),
         (True, "yes"),
+        ("1,000", 1000),
+        ("99,80", 99.8),
     ],
 )
 def test_a_right_prediction_is_called_right(prediction, seen):
@@ -27,6 +29,7 @@ def test_a_right_prediction_is_called_right(prediction, seen):
 def test_a_wrong_prediction_is_told_with_what_was_seen():
     assert judged(0, 23) == "You said 0; it was 23."
     assert judged("never", "twice") == "You said never; it was twice."
+    assert judged(1234567, 1234568) == "You said 1234567; it was 1234568."
     assert judged(["a", {}], 2) == "You said ['a', {}]; it was 2."
 
 

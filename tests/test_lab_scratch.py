@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
-from labkit.scratch import DOUBT, HERE, scratch_folder
+from labkit import scratch
+from labkit.scratch import DOUBT, HERE, began, scratch_folder
 
 OWNER = """
 import sys, time
@@ -26,25 +27,36 @@ time.sleep(600)
 
 def test_the_folder_of_a_killed_process_goes_when_the_next_one_starts(tmp_path):
     with subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
-        theirs = Path(owner.stdout.readline().strip())
-        with scratch_folder(inside=str(tmp_path)):
-            assert (theirs / "lab.db").exists()  # its process lives
-        owner.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
-        owner.wait()
+        try:
+            assert owner.stdout is not None
+            theirs = Path(owner.stdout.readline().strip())
+            with scratch_folder(inside=str(tmp_path)):
+                assert (theirs / "lab.db").exists()  # its process lives
+        finally:
+            owner.kill()
     assert theirs.exists()
     with scratch_folder(inside=str(tmp_path)) as ours:
         assert [str(path) for path in tmp_path.iterdir()] == [ours]
 
 
-def test_a_process_that_got_the_number_of_the_owner_later_does_not_keep_the_folder(tmp_path):
-    began = int(psutil.Process().create_time())
-    before = tmp_path / f"labkit-{os.getpid()}at{began - 2 * DOUBT}on{HERE}-abc"
-    by_a_set_clock = tmp_path / f"labkit-{os.getpid()}at{began - DOUBT // 2}on{HERE}-abc"
+def test_a_process_that_got_the_number_of_the_owner_later_does_not_keep_the_folder(tmp_path, monkeypatch):
+    now = began(psutil.Process()) + 10 * DOUBT  # a process of today may have begun with the machine
+    monkeypatch.setattr(scratch, "began", lambda process: now)
+    before = tmp_path / f"labkit-{os.getpid()}at{now - 2 * DOUBT}on{HERE}-abc"
+    by_a_set_clock = tmp_path / f"labkit-{os.getpid()}at{now - DOUBT // 2}on{HERE}-abc"
     for folder in (before, by_a_set_clock):
         folder.mkdir()
     scratch_folder(inside=str(tmp_path)).cleanup()
     assert list(tmp_path.iterdir()) == [by_a_set_clock]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the clock that can be set is the only one")
+def test_a_clock_that_is_set_makes_no_process_another(monkeypatch):
+    before = began(psutil.Process())
+    boot, begun = psutil.boot_time(), psutil.Process().create_time()
+    monkeypatch.setattr(psutil, "boot_time", lambda: boot + 3600)
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: begun + 3600)
+    assert abs(began(psutil.Process()) - before) <= 1
 
 
 def test_what_is_not_surely_a_folder_of_ours_is_left_alone(tmp_path):

@@ -92,6 +92,7 @@ def test_postgres_answers_at_its_dsn_and_opens_no_closed_folder(tmp_path):
 
 
 def test_a_server_of_the_user_is_used_and_left_running(tmp_path, monkeypatch):
+    need("postgres")
     here = tmp_path / "here"
     with socket.create_server(("127.0.0.1", 0)) as running, servers.postgres(tmp_path / "theirs") as dsn:
         address = f"127.0.0.1:{running.getsockname()[1]}"
@@ -109,15 +110,19 @@ def test_a_server_of_the_user_that_does_not_answer_is_said_so(tmp_path, monkeypa
     with socket.create_server(("127.0.0.1", 0)) as closing:
         address = f"127.0.0.1:{closing.getsockname()[1]}"
     monkeypatch.setenv(servers.TEMPORAL, address)
-    monkeypatch.setenv(servers.POSTGRES, f"postgresql://someone:secret@{address}/lab")
     with (
         pytest.raises(LabError, match=f"LABKIT_TEMPORAL: no server answers at '{address}'"),
         servers.temporal(tmp_path),
     ):
         pass
+
+
+@pytest.mark.parametrize("dsn", ["postgresql://me:secret@127.0.0.1:1/lab", "postgres:/me:secret@h/lab", "sec%ret"])
+def test_a_postgres_that_does_not_answer_is_said_so_without_its_password(tmp_path, monkeypatch, dsn):
+    monkeypatch.setenv(servers.POSTGRES, dsn)
     with servers.services_for(["dbos-postgres", "bare"], tmp_path) as had:
         reason = had.missing["postgres"]
-    assert "LABKIT_DSN: no server answers" in reason and "unset LABKIT_DSN" in reason and "secret" not in reason
+    assert "LABKIT_DSN: no server answers" in reason and "unset LABKIT_DSN" in reason and "sec" not in reason
 
 
 def test_what_cannot_be_had_is_a_reason_and_no_error(tmp_path, monkeypatch):

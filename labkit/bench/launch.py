@@ -49,10 +49,12 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def last_words(output: str) -> str:
-    """The error at the end of what a process printed, in one line and without its traceback; or the last line."""
-    lines = output.rstrip().splitlines() or ["it printed nothing"]
-    after = max((at for at, line in enumerate(lines, 1) if line.startswith("  ")), default=len(lines) - 1)
-    return lines[min(after, len(lines) - 1)].strip()
+    """The line that names the error of the last traceback that a process printed; without one, the last line."""
+    _, found, traceback = output.rpartition("Traceback (most recent call last):\n")
+    named = [line for line in traceback.splitlines() if line.strip() and not line.startswith(" ")]
+    lines = named if found else output.split("\n")
+    told = [line.strip() for line in lines if line.strip()] or ["it printed nothing"]
+    return told[0] if found else told[-1]
 
 
 class Launcher(Protocol):

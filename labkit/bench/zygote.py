@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from itertools import product
-from tempfile import TemporaryDirectory
 
 from labkit.bench.child import perform
 from labkit.bench.forking import serve
@@ -16,6 +15,7 @@ from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.provider.process import ProviderProcess
 from labkit.scenario import Scenario
+from labkit.scratch import scratch_folder
 
 
 def prepare() -> None:
@@ -26,7 +26,7 @@ def prepare() -> None:
     """
     find_workflow(sys.argv[1])
     ways = list(product(ENGINES, POLICIES))
-    with TemporaryDirectory() as folder, ProviderProcess(folder) as provider:
+    with scratch_folder("rehearsal") as folder, ProviderProcess(folder) as provider:
         for number, (engine, policy) in enumerate(ways, 1):
             scenario = Scenario(workflow=refund, inputs=refund.example, engine=engine, policy=policy)
             place = {"folder": folder, "database": f"{folder}/{number}.db", "number": number}

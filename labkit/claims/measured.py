@@ -93,9 +93,15 @@ def rows_of_findings(stack: str, kind: Kind, findings: Mapping[str, Finding], ve
 
 
 def replaced(earlier: Iterable[Row], rows: Sequence[Row], order: Sequence[str]) -> list[Row]:
-    """`rows`, and the `earlier` ones of other stacks or kinds; stacks in this `order`, then those that it lacks."""
-    measured, known = {(row.stack, row.kind) for row in rows}, list(order)
-    together = [*(row for row in earlier if (row.stack, row.kind) not in measured), *rows]
+    """`rows`, and the `earlier` ones of other stacks or kinds; stacks in this `order`, then those that it lacks.
+
+    A check or a probe that was not run now, and was earlier, stays as it was.
+    """
+    earlier, known = list(earlier), list(order)
+    had = {(row.stack, row.kind, row.name): row for row in earlier if row.name and row.trials}
+    fresh = [had.get((row.stack, row.kind, row.name), row) if row.outcome == "not run" else row for row in rows]
+    measured = {(row.stack, row.kind) for row in rows}
+    together = [*(row for row in earlier if (row.stack, row.kind) not in measured), *fresh]
     return sorted(together, key=lambda row: known.index(row.stack) if row.stack in known else len(known))
 
 

@@ -68,7 +68,7 @@ def probes_of(framework: str) -> dict[str, Probe]:
 
 def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> dict[str, Finding]:
     """What each probe of `framework` saw, each in a folder that it makes below `folder`; one that raises was not run,
-    with its error, or the server that it needs and that is missing, as the reason."""
+    with its error as the reason."""
     wanted, found = probes_of(framework), dict[str, Finding]()
     shutil.rmtree(folder, ignore_errors=True)  # of a survey that was interrupted
     folder.mkdir(parents=True)
@@ -77,8 +77,7 @@ def probed(framework: str, folder: Path, tell: Callable[[int, int], None]) -> di
             try:
                 found[name] = probe(folder / str(number), servers.addresses)
             except Exception as error:
-                lacking = servers.missing.get(str(error.args[0])) if isinstance(error, KeyError) else None
-                found[name] = Finding("not run", lacking) if lacking else Finding.not_run(error)
+                found[name] = Finding.not_run(error)
             tell(number, len(wanted))
     return found
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 ASKED = "?"
+GROUPS = re.compile(r"(?<=\d),(?=\d{3}\b)")  # 1,000 is a thousand, 99,80 is not
 AMOUNTS = {"never": "0", "once": "1", "twice": "2", "thrice": "3", "true": "yes", "false": "no"}
 
 
@@ -32,7 +34,8 @@ def _line(prediction: Any, seen: Any) -> str:
 def _plain(value: Any) -> str:
     """The same text for all that means the same."""
     text = str(value).strip(" \t\n\"'.").casefold()
+    text = AMOUNTS.get(text, text)
     try:
-        return f"{float(text.replace(',', '.')):g}"
+        return repr(float(GROUPS.sub("", text).replace(",", ".")))
     except ValueError:
-        return AMOUNTS.get(text, text)
+        return text

@@ -25,7 +25,6 @@ from tempfile import mkdtemp
 from typing import NamedTuple, NoReturn
 
 import psutil
-import psycopg
 
 from labkit.errors import InvalidInput, LabError
 from labkit.stacks.find import find_stack
@@ -184,14 +183,16 @@ def _end(pid: int) -> None:
 def _require_answer(name: str, variable: str, given: str) -> None:
     try:
         if name == "postgres":
+            import psycopg  # here, because doctor imports this module to say what is missing
+
             psycopg.connect(given, connect_timeout=5).close()
         else:
             host, _, port = given.rpartition(":")
             socket.create_connection((host, int(port)), timeout=5).close()
-    except (OSError, ValueError, psycopg.Error) as error:
-        shown = repr(given) if name == "temporal" else "its address"  # an address of Postgres may hold a password
+    except Exception as error:  # whatever the driver raises
+        shown = f"{given!r}: {error}" if name == "temporal" else "its address"  # may hold a password, as may the error
         raise LabError(
-            f"{variable}: no server answers at {shown}: {error}",
+            f"{variable}: no server answers at {shown}",
             safe="nothing was started",
             next=f"start it, or unset {variable}; it is written {WRITTEN[name]}",
         ) from None

@@ -76,7 +76,6 @@ class Sites:
         self.lane = threading.Semaphore(lanes)
         self._spare = lanes
         self._idle: list[tuple[tuple[str, str], Site]] = []
-        self._unfit: dict[tuple[str, str], LabError] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._provider = ProviderProcess(self._root)
@@ -116,11 +115,9 @@ class Sites:
     def at(self, stack: str, mode: str) -> Iterator[Site]:
         """A site for `stack`, with processes in this `mode`, that nobody else uses meanwhile.
 
-        Raises LabError when the stack cannot get ready, which is tried once.
+        Raises LabError when the stack cannot get ready.
         """
         with self._lock:
-            if unfit := self._unfit.get((stack, mode)):
-                raise unfit
             ready = next((each for each in self._idle if each[0] == (stack, mode)), None)
             if ready:
                 self._idle.remove(ready)
@@ -140,8 +137,7 @@ class Sites:
         launchers = (Lazy(stack, mode), Lazy(stack, mode))
         try:
             launchers[0].get_ready()
-        except LabError as unfit:
-            self._unfit[stack, mode] = unfit
+        except LabError:
             launchers[0].close()
             raise
         return Site(

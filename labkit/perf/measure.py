@@ -112,7 +112,7 @@ def side_by_side(folder: Path, setting: Setting, tell: Progress) -> list[Row]:
 
 def turns(setting: Setting, tell: Progress) -> Iterator[str]:
     """The peers in the order in which they are measured, round after round; the frameworks join in some rounds."""
-    begun, every = time.perf_counter(), setting.rounds // setting.framework_rounds
+    begun, every = time.perf_counter(), -(-setting.rounds // setting.framework_rounds)
     for number in range(setting.rounds):
         if number and time.perf_counter() - begun > ENOUGH:
             return

@@ -6,6 +6,7 @@ import os
 import select
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import httptools
@@ -96,11 +97,10 @@ class Connections:
         """One that the provider has not closed, or a new one; raise OSError when it cannot be reached."""
         if self._pid != os.getpid():  # a forked process must not use its parent's sockets
             self._idle, self._pid = [], os.getpid()
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.usable(patience):
-                return connection
-            connection.close()
+        with suppress(IndexError):  # no more of them: another thread may take the last one
+            while not (connection := self._idle.pop()).usable(patience):
+                connection.close()
+            return connection
         return Connection(self._host, self._port, patience)
 
     def give_back(self, connection: Connection) -> None:
@@ -109,5 +109,6 @@ class Connections:
 
     def close(self) -> None:
         """Close all of them; the next use connects anew."""
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()

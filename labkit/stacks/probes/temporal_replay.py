@@ -11,12 +11,12 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
 
 from labkit.model import ActivityCall
+from labkit.scratch import scratch_folder
 from labkit.stacks import temporal
 from labkit.stacks.base import Desk, Place, drive
 from labkit.stacks.conformance import Finding
@@ -100,7 +100,7 @@ def write(path: Path, recorded: WorkflowHistory) -> None:
 
 def record(out: Path) -> None:
     """Record every history into the folder `out`."""
-    with TemporaryDirectory() as name, own_server(Path(name)) as (address, _):
+    with scratch_folder("replay") as name, own_server(Path(name)) as (address, _):
         asyncio.run(record_orders(address, Path(name), out))
         record_refund(address, Path(name), out)
 
