@@ -22,8 +22,6 @@ HOLDS = {
     "sync: a finished parallel node is not executed again",
     "async: a finished parallel node is not executed again",
     "ainvoke, sync: a kill where the next node begins repeats nothing",
-    "ainvoke, async: a kill in a coroutine that awaited for 0.2 s repeats no node before it",
-    "ainvoke, async: a kill in a function that blocked for 0.2 s repeats no node before it",
     "a killed run comes back the same with ainvoke",
     "ainvoke goes on with what invoke began, and invoke with what ainvoke began",
     "update_state with as_node marks a node as done",
@@ -41,6 +39,8 @@ HOLDS = {
 }
 UNSUPPORTED = {"SQLite: old checkpoints can be pruned"}
 RARE = {
+    "ainvoke, async: a kill in a coroutine that awaited for 0.2 s repeats no node before it",
+    "ainvoke, async: a kill in a function that blocked for 0.2 s repeats no node before it",
     "ainvoke, functional: a kill 5 ms after a task's result is there repeats nothing",
     "functional: a kill 5 ms after a task's result is there repeats nothing",
     "Postgres, sync: a kill where the write of the checkpoint begins repeats nothing",
