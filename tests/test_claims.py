@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from labkit.cases.service_desk import DATASETS
+from labkit.claims.answers import VARIANTS, after_a_crash, call_again
 from labkit.claims.measured import Row, read, replaced, write
 from labkit.claims.table import judged, markdown
-from labkit.claims.verdict import Claim, judge, read_claims
+from labkit.claims.verdict import Claim, judge, read_claims, terms
 from labkit.errors import InvalidInput
+from labkit.stacks.find import every_stack
 from tools.claims_table import windows
 
 
@@ -49,6 +52,67 @@ def test_a_claim_fails_when_no_row_shows_it():
 def test_a_claim_that_some_rows_show_holds_under_what_only_they_have():
     found = judge(claim(), [row("bare", 40), row("keyed", 0), row("ledger", 0)])
     assert (found.verdict, found.condition) == ("holds if", "policy is keyed or ledger")
+
+
+def test_a_condition_with_many_values_names_those_that_contradict_the_claim():
+    rows = [row("bare", 0, stack=stack) for stack in "abcd"] + [row("bare", 1, stack="e"), row("bare", 2, stack="f")]
+    assert judge(claim(rows="window=W3"), rows).condition == "stack is not e or f"
+    mixed = [*rows, row("keyed", 0, stack="e")]
+    assert judge(claim(rows="window=W3"), mixed).condition == "stack is a or b or c or d"
+
+
+@pytest.mark.parametrize(
+    ("rows", "remark"),
+    [
+        ([row("bare", 0)], "sync only"),
+        ([row("bare", 1), row("keyed", 0)], "policy is keyed; sync only"),
+        ([], "sync only"),
+    ],
+    ids=["holds", "holds if", "not measured"],
+)
+def test_a_note_is_shown_with_every_verdict(tmp_path: Path, rows: list[Row], remark: str):
+    assert judge(claim(note="sync only"), rows).remark == remark
+    assert not rows or f": {remark} |" in markdown([judge(claim(note="sync only"), rows)])
+
+
+def test_a_claim_asks_only_for_stacks_that_there_are():
+    asked = {stack for each in read_claims(DATASETS / "claims.csv") for stack in stacks_of(each)}
+    assert asked and asked <= {name for name, _ in every_stack()} | {
+        row.stack for row in read(DATASETS / "measured.csv")
+    }
+
+
+def stacks_of(claim: Claim) -> list[str]:
+    return [name for term in terms(claim, claim.rows) if term.field == "stack" for name in term.value.split("|")]
+
+
+def test_the_page_of_answers_counts_what_is_recorded_and_guesses_nothing():
+    again = {"stack": "dbos", "window": "W5", "situation": "started again"}
+    rows = [row("bare", 7, 10, stack="dbos"), row("keyed", 0, 10, stack="dbos"), row("bare", 2, 10, **again)]
+    payment = call_again(rows)[1]
+    assert [payment[words] for words in ("call again?", "repeated, nothing added", "with a key", "with a ledger")] == [
+        "only with the same key",
+        "7 of 10",
+        "0 of 10",
+        "?",
+    ]
+    page = after_a_crash(rows)
+    assert list(page) == list(VARIANTS.values())
+    assert page["DBOS"]['what "start again" does'] == "Goes on. Paid twice: 2 of 10."
+    assert (
+        page["DBOS"]["last thing recorded: call again?"] == page["Temporal, activity"]['what "start again" does'] == "?"
+    )
+
+
+def test_the_page_of_answers_says_when_nothing_was_heard_of_changed_code():
+    changed = {"stack": "dbos", "window": "W5"}
+    lost = row("bare", 0, 10, situation="renamed", false_finish=9, **changed)
+    check = Row(stack="dbos", kind="check", name="inserted code is noticed", outcome="fail", trials=1)
+    told = after_a_crash([lost, row("bare", 0, 10, situation="inserted", **changed), check])["DBOS"]
+    assert told["what it says when the code has changed"] == (
+        "A step renamed: nothing, and completed with effects lost in 9 of 10. "
+        "A step inserted: nothing, and the new step is left out."
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ def render(found: Sequence[Judged]) -> Table:
     from rich.table import Table
 
     table = Table(title=title(found), title_justify="left")
-    for column in ("id", "stack", "claim", "verdict", "trials", "holds if, or a note"):
+    for column in ("id", "stack", "claim", "verdict", "trials", "holds if; note"):
         table.add_column(column, no_wrap=column in ("id", "verdict", "trials"))
     for each in found:
         trials = f"{each.trials:,}" if each.trials else "-"
-        table.add_row(each.claim.id, each.claim.stack, each.claim.claim, SIGNS[each.verdict], trials, each.condition)
+        table.add_row(each.claim.id, each.claim.stack, each.claim.claim, SIGNS[each.verdict], trials, each.remark)
     return table
 
 
@@ -45,9 +45,9 @@ def markdown(found: Sequence[Judged]) -> str:
     lines = ["| stack | claim | measured | trials |", "| --- | --- | --- | --- |"]
     for each in found:
         if each.verdict != "not measured":
-            condition = f": {each.condition}" if each.condition else ""
+            remark = f": {each.remark}" if each.remark else ""
             lines.append(
-                f"| {each.claim.stack} | {each.claim.claim} | {SIGNS[each.verdict]}{condition} | {each.trials:,} |"
+                f"| {each.claim.stack} | {each.claim.claim} | {SIGNS[each.verdict]}{remark} | {each.trials:,} |"
             )
     return "\n".join([*lines, "", f"{title(found)}."])
 

@@ -23,11 +23,16 @@ from labkit.errors import InvalidInput
 Verdict = Literal["holds", "fails", "holds if", "not measured"]
 TERM = re.compile(r"(\w+)\s*(!=|=|<|>)\s*([^\s]+)")
 NUMBER = re.compile(r"\d+(\.\d+)?")
+LISTED = 3
+"""So many values of a field are told as a condition; of more, if possible, those with which the claim fails."""
 TEXTS = {"stack", "kind", "name", "policy", "situation", "window", "effect", "outcome", "seen", "versions"}
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One claim: about which `stack`, in words, its `topic`, and how it is held against the measurement."""
+    """One claim: about which `stack`, in words, its `topic`, and how it is held against the measurement.
+
+    `note` says, in a few words, what the rows do not say of themselves. It is shown beside the verdict.
+    """
 
     id: str
     stack: str
@@ -39,13 +44,18 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
 
 class Judged(NamedTuple):
-    """A claim with its verdict, over how many rows and trials, and which rows do not show what it says."""
+    """A claim with its verdict, over how many rows and trials; `condition` only for `holds if`."""
 
     claim: Claim
     verdict: Verdict
     rows: int
     trials: int
     condition: str
+
+    @property
+    def remark(self) -> str:
+        """The condition and the claim's note, as they are shown beside the verdict."""
+        return "; ".join(text for text in (self.condition, self.claim.note) if text)
 
 
 class Term(NamedTuple):
@@ -107,20 +117,24 @@ def judge(claim: Claim, measured: Sequence[Row]) -> Judged:
     trials = sum(row.trials for row in bearing)
     good = [row for row in bearing if all(term.holds(row) for term in shown)]
     if not bearing or not shown:
-        return Judged(claim, "not measured", 0, 0, claim.note)
+        return Judged(claim, "not measured", 0, 0, "")
     verdict: Verdict = "holds" if len(good) == len(bearing) else "fails" if not good else "holds if"
-    return Judged(
-        claim, verdict, len(bearing), trials, condition(good, bearing) if verdict == "holds if" else claim.note
-    )
+    return Judged(claim, verdict, len(bearing), trials, condition(good, bearing) if verdict == "holds if" else "")
 
 
 def condition(good: Sequence[Row], bearing: Sequence[Row]) -> str:
-    """The values of a field with which every row shows the claim: what it holds under."""
+    """The values of a field with which every row shows the claim: enough for it to hold, and not always necessary.
+
+    Where they are many, and all other values have only rows that contradict the claim, those are named instead.
+    """
     bad = [row for row in bearing if row not in good]
     told = []
     for field in ("stack", "policy", "situation", "window", "effect", "name"):
         ours, others = {getattr(row, field) for row in good}, {getattr(row, field) for row in bad}
-        if always := sorted(ours - others):
-            told.append((bool(ours & others), f"{field} is {' or '.join(always)}"))
+        always, mixed = ours - others, ours & others
+        if always:
+            rather = len(always) > LISTED and not mixed
+            values = " or ".join(sorted(others if rather else always))
+            told.append((bool(mixed), f"{field} is {'not ' if rather else ''}{values}"))
     exact = [words for partly, words in told if not partly]
     return "; ".join(exact) or next((words for _, words in told), f"{len(good)} of {len(bearing)} rows show it")
