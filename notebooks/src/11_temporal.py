@@ -168,7 +168,8 @@ mark = "" if there else "recorded, not run here: "
 print(f"{mark}nobody died, the run is {said}, the bank did: {', '.join(done)}")
 
 # %% [markdown]
-# Two payments, no crash. So the timeout must be longer than the slowest call.
+# Two payments, no crash. So the timeout must be longer than the slowest call. (A warning *Activity not found on
+# completion* is the late answer: the server does not take it any more.)
 #
 # By the documentation, not tried here: a worker that is slow and has not paid yet pays later all the same. A heartbeat
 # finds a death sooner, and does not remove this. The key is for what remains.
@@ -224,9 +225,11 @@ def table(events):
         [about] = [value for name, value in event.items() if name.endswith("Attributes")]
         activity = about.get("activityType", {}).get("name", "")
         failure = about.get("lastFailure", {}).get("message", "")
-        rows.append((event["eventType"].removeprefix("EVENT_TYPE_").lower(), activity, about.get("attempt"), failure))
+        rows.append(
+            (event["eventType"].removeprefix("EVENT_TYPE_").lower(), activity, about.get("attempt", ""), failure)
+        )
     columns = ["event", "activity", "attempt", "last failure"]
-    return pd.DataFrame(rows, columns=columns, index=[event["eventId"] for event in events]).fillna("")
+    return pd.DataFrame(rows, columns=columns, index=[event["eventId"] for event in events])
 
 
 # %%
