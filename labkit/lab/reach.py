@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from http.client import HTTPException
+
+from httptools import HttpParserError
 
 from labkit.bench.job import Outside
 from labkit.errors import EffectUnknown
 from labkit.taps import Tap
 
 PROVIDERS = 9  # one request outlives so many of them
-BROKEN = (ConnectionError, HTTPException)  # the connection went away; a late answer is none of these
+BROKEN = (ConnectionError, HttpParserError)  # the connection went away; a late answer is none of these
 
 
 class Reached(Outside):
@@ -44,7 +45,7 @@ class Reached(Outside):
             except EffectUnknown as unknown:
                 if not (never_sent(unknown) or (not label and isinstance(unknown.__cause__, BROKEN))):
                     raise
-            self.url = self._reach()
+            self.move(self._reach())
             self._arm_again()
         return super()._exchange(method, path, body, patience, label)
 

@@ -124,6 +124,12 @@ class Client:
         self._ask("DELETE", "", None, type(None))
         self._info = None
 
+    def move(self, url: str) -> None:
+        """Go on at the provider at `url`, where the world is open as well."""
+        self.close()
+        self.url = url.rstrip("/")
+        self._connections = Connections(self.url)
+
     def close(self) -> None:
         """Close what is connected; the next use connects anew."""
         self._connections.close()
