@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class LabError(Exception):
     """Base of all errors: `what` happened (with ids, expected and found), what is `safe`, what to do `next`."""
@@ -60,3 +63,16 @@ class EffectUnknown(LabError):
 
 class Unsupported(LabError):
     """This engine, policy or provider does not offer the operation."""
+
+
+def known(kind: str, name: str, names: Iterable[str]) -> str:
+    """`name` when it is one of `names`; raise InvalidInput that suggests the nearest."""
+    choices = list(names)
+    if name in choices:
+        return name
+    near = get_close_matches(str(name), choices, 1, 0.6)
+    raise InvalidInput(
+        f"there is no {kind} {name!r}: expected one of {', '.join(choices)}",
+        safe="nothing was run",
+        next=f"did you mean {near[0]}?" if near else f"name one of the {len(choices)}",
+    )

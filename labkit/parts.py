@@ -15,7 +15,7 @@ from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES, Policy
 from labkit.engines import ENGINES, Engine
-from labkit.errors import InvalidInput
+from labkit.errors import known
 from labkit.model import Workflow
 from labkit.provider.protocol import World
 from labkit.store import artifacts, runs
@@ -55,11 +55,8 @@ def assemble(
 
     Under a clock that stands still chance does so, too: the same call draws the same number in every process.
     """
-    for kind, name, known in (("engine", engine, ENGINES), ("policy", policy, POLICIES)):
-        if not isinstance(name, str) or name not in known:
-            raise InvalidInput(
-                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
-            )
+    known("engine", engine, ENGINES)
+    known("policy", policy, POLICIES)
     codec = Codec(workflow)
     built = ENGINES[engine](store, codec)
     for schema in (*SCHEMAS, built.schema):

@@ -9,7 +9,7 @@ import msgspec
 
 from labkit.clock import Clock, SystemClock
 from labkit.coordination import approvals
-from labkit.errors import InvalidInput, UnknownRun
+from labkit.errors import InvalidInput, UnknownRun, known
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
 from labkit.parts import Parts, assemble
 from labkit.provider.faults import Fault
@@ -44,18 +44,13 @@ def inputs_for(workflow: Workflow[Any], given: dict[str, Any] | None) -> dict[st
     return dict(given or workflow.example)
 
 
-def names_of(kind: str, asked: Any, known: Sequence[str], default: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names that were asked for (a sequence, or one name), each once; none means the `default`, or all `known`.
+def names_of(kind: str, asked: Any, choices: Sequence[str], default: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names that were asked for (a sequence, or one name), each once; none means the `default`, or all `choices`.
 
-    Raises InvalidInput for a name that is none of `known`.
+    Raises InvalidInput for a name that is none of `choices`.
     """
     names = [asked] if isinstance(asked, str) or not isinstance(asked, Iterable) else list(asked)
-    for name in names:
-        if name not in known:
-            raise InvalidInput(
-                f"there is no {kind} {name!r}: expected one of {', '.join(known)}", safe="nothing was run"
-            )
-    return tuple(dict.fromkeys(names)) or tuple(default or known)
+    return tuple(dict.fromkeys(known(kind, name, choices) for name in names)) or tuple(default or choices)
 
 
 class Scenario(msgspec.Struct, kw_only=True, frozen=True):
@@ -82,9 +77,7 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def capability(self) -> str | None:
         """The capability that replaces every target's own, or None."""
-        if self.provider not in PROVIDERS:
-            raise InvalidInput(f"there is no provider {self.provider!r}: expected one of {', '.join(PROVIDERS)}")
-        return None if self.provider == AS_DECLARED else self.provider
+        return None if known("provider", self.provider, PROVIDERS) == AS_DECLARED else self.provider
 
     def twin(self, clock: Clock | None = None) -> Twin:
         """A fresh in-process world for this scenario; `clock` tells its time, the machine's by default."""

@@ -20,8 +20,6 @@ SERVED_HELP = "A stack that it serves, or module:attribute of your own; all that
 HOME = Path(".labkit")
 """Where a campaign lives that was not given a folder, until it is finished."""
 REPEAT = 40
-ABSENT = "not installed"
-"""What stands for the version of a package that is not there."""
 
 Stacks = Annotated[list[str] | None, typer.Option("--stack", metavar="NAME", help=STACK_HELP)]
 Dsn = Annotated[str, typer.Option("--dsn", metavar="ADDRESS", help=DSN_HELP)]
@@ -68,7 +66,7 @@ def bench_stacks(
 def stacks(as_json: options.Json = False) -> None:
     """List the frameworks that can be measured here, their versions, and the servers that they need."""
     from labkit.measure.plan import versions
-    from labkit.stacks.find import every_stack
+    from labkit.stacks.find import ABSENT, every_stack
 
     rows = []
     for name, stack in every_stack():
@@ -80,7 +78,7 @@ def stacks(as_json: options.Json = False) -> None:
             absent = [package for package, version in found.items() if version == ABSENT]
             row["versions"] = ", ".join(f"{package} {found[package]}" for package in found if package not in absent)
             row["servers"] = ", ".join(stack.services)
-            row["missing"] = ", ".join(f"{package} is not installed" for package in absent)
+            row["missing"] = ", ".join(f"{package} is {ABSENT}" for package in absent)
         rows.append(row)
     emit(as_json, {"stacks": rows}, lambda: _rows(rows))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from labkit.errors import InvalidInput
+from labkit.errors import InvalidInput, known
 
 if TYPE_CHECKING:
     from labkit.model import Workflow
@@ -80,8 +80,6 @@ def combination(engine: str | None, policy: str | None, provider: str) -> Combin
 
 def all_known(kind: str, names: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
     """The names, each one of `choices`; raise InvalidInput with the nearest one otherwise."""
-    from labkit.lab.machine import known
-
     return tuple(known(kind, name, choices) for name in names or ())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from labkit.coordination import approvals
 from labkit.effects.reconcile import RESOLUTIONS, resolve
-from labkit.errors import InvalidInput
-from labkit.lab.machine import Machine, known
+from labkit.errors import InvalidInput, known
+from labkit.lab.machine import Machine
 from labkit.model import Decision
 
 

@@ -15,7 +15,7 @@ from labkit.cases import CASES, find_workflow
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import InvalidInput, UnknownRun
+from labkit.errors import InvalidInput, UnknownRun, known
 from labkit.lab.outside import MemoryOutside, ProcessOutside, world_folder
 from labkit.model import Workflow
 from labkit.parts import SCHEMAS
@@ -171,16 +171,3 @@ class Machine:
         if self._store is not None:
             self._store.close()
             self._store = None
-
-
-def known(kind: str, name: str, names: Iterable[str]) -> str:
-    """`name` when it is one of `names`; raise InvalidInput that suggests the nearest."""
-    choices = list(names)
-    if name in choices:
-        return name
-    near = get_close_matches(str(name), choices, 1, 0.6)
-    raise InvalidInput(
-        f"there is no {kind} {name!r}: expected one of {', '.join(choices)}",
-        safe="nothing was run",
-        next=f"did you mean {near[0]}?" if near else f"name one of the {len(choices)}",
-    )

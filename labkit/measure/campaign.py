@@ -13,7 +13,7 @@ from labkit.measure import durable
 from labkit.measure.plan import Plan
 from labkit.measure.report import StackReport, report_of
 from labkit.measure.servers import Services, services_for
-from labkit.measure.sites import Sites, unfit
+from labkit.measure.sites import Sites
 from labkit.measure.worker import Watchman, executor_name, sqlalchemy_url
 from labkit.stacks.find import find_stack
 
@@ -52,9 +52,9 @@ def run(
         stack.enter_context(_alone_in(place))
         servers = stack.enter_context(services_for(plan.stacks, place / "servers"))
         unable = {name: why for name, services in needs.items() if (why := _lacking(services, servers))}
-        unable |= unfit([each for each in plan.stacks if each not in unable], plan.mode)
-        parts = [part for part in plan.parts() if part.stacks[0] not in unable]
         sites = stack.enter_context(Sites(place / "trials", servers.addresses, lanes=lanes, keep=keep))
+        unable |= sites.unfit([each for each in plan.stacks if each not in unable], plan.mode)
+        parts = [part for part in plan.parts() if part.stacks[0] not in unable]
         database = sqlalchemy_url(dsn) if dsn else f"sqlite:///{place.resolve() / DATABASE}"
         queues = [durable.queue_of(part.stacks[0]) for part in parts]
         stack.enter_context(durable.executor(database, name, sites, queues))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labkit.bench.launch import DEFAULT_MODE
 from labkit.measure.servers import services_for
-from labkit.measure.sites import Sites, unfit
+from labkit.measure.sites import Sites
 from labkit.measure.stage import conformance
 from labkit.stacks.conformance import CHECKS, Finding
 
@@ -22,11 +22,13 @@ def findings_of(
     """
     found: dict[str, Finding] = {}
     with services_for([name], folder / "servers") as servers:
-        lacking = "; ".join(servers.missing.values()) or unfit([name], DEFAULT_MODE).get(name, "")
-        if lacking:
-            return dict.fromkeys(CHECKS, Finding("not run", lacking))
-        with Sites(folder / "trials", servers.addresses, lanes=1) as sites, sites.at(name, DEFAULT_MODE) as site:
-            for check, finding in conformance(site, name):
-                found[check] = finding
-                tell(len(found), len(CHECKS))
+        if servers.missing:
+            return dict.fromkeys(CHECKS, Finding("not run", "; ".join(servers.missing.values())))
+        with Sites(folder / "trials", servers.addresses, lanes=1) as sites:
+            if unfit := sites.unfit([name], DEFAULT_MODE):
+                return dict.fromkeys(CHECKS, Finding("not run", unfit[name]))
+            with sites.at(name, DEFAULT_MODE) as site:
+                for check, finding in conformance(site, name):
+                    found[check] = finding
+                    tell(len(found), len(CHECKS))
     return found

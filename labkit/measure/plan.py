@@ -6,7 +6,6 @@ import hashlib
 import random
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from labkit.bench.launch import DEFAULT_MODE, require_mode
 from labkit.cases.desk import EFFECTS
 from labkit.errors import InvalidInput
 from labkit.measure.trial import BESIDES, NO_KILL, WINDOWS, Cell
-from labkit.stacks.find import find_stack
+from labkit.stacks.find import find_stack, installed
 
 POLICIES = ("bare", "keyed", "ledger")
 """How effects are performed: as the framework's documentation writes them, and made safe in two ways."""
@@ -111,15 +110,8 @@ def versions(stacks: Sequence[str]) -> dict[str, str]:
     """
     names = {package for stack in stacks for package in find_stack(stack).packages}
     own = {stack.partition(":")[0] for stack in stacks if ":" in stack}
-    found = {name: _version(name) for name in {"labkit", *names}} | {name: _content(name) for name in own}
+    found = {name: installed(name) for name in {"labkit", *names}} | {name: _content(name) for name in own}
     return dict(sorted(found.items()))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _content(module: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labkit.bench.errand import Errand
@@ -46,18 +46,6 @@ class Lazy:
         """Leave no process behind."""
         if self._launcher:
             self._launcher.close()
-
-
-def unfit(stacks: Iterable[str], mode: str) -> dict[str, str]:
-    """Which of these stacks cannot get ready for processes in this `mode`, and why; no process stays."""
-    found: dict[str, str] = {}
-    for stack in stacks:
-        with closing(Lazy(stack, mode)) as launcher:
-            try:
-                launcher.get_ready()
-            except LabError as error:
-                found[stack] = error.what
-    return found
 
 
 class Stopped(BaseException):
@@ -132,6 +120,17 @@ class Sites:
             surplus = self._idle.pop(0)[1] if len(self._idle) > self._spare else None
         if surplus:
             _close(surplus)
+
+    def unfit(self, stacks: Iterable[str], mode: str) -> dict[str, str]:
+        """Which of these stacks cannot get ready for processes in this `mode`, and why; a site that can is kept."""
+        found: dict[str, str] = {}
+        for stack in stacks:
+            try:
+                with self.at(stack, mode):
+                    pass
+            except LabError as error:
+                found[stack] = error.what
+        return found
 
     def _new(self, stack: str, mode: str) -> Site:
         launchers = (Lazy(stack, mode), Lazy(stack, mode))

@@ -12,7 +12,7 @@ import msgspec
 
 from labkit.bench.errand import GAVE_UP
 from labkit.bench.job import Outside
-from labkit.bench.launch import KILLED, Ended, Launcher
+from labkit.bench.launch import KILLED, Ended, Launcher, last_words
 from labkit.cases.desk import EFFECTS, RECEIPTS, TARGETS
 from labkit.check.evidence import activities_repeated, executed_steps
 from labkit.measure.child import FINISH
@@ -179,7 +179,7 @@ def answer_of(job: Job, life: Ended) -> Answer:
         return Answer(status="killed")
     if job.answer.exists():
         return msgspec.json.decode(job.answer.read_bytes(), type=Answer)
-    last = (life.output.strip().splitlines() or [f"it ended with status {life.status}"])[-1]
+    last = last_words(life.output) if life.output.strip() else f"it ended with status {life.status}"
     return Answer(status="stuck" if life.status in (GAVE_UP, KILLED) else "failed", detail=last)
 
 

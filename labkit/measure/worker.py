@@ -26,7 +26,7 @@ from labkit.bench.launch import DEFAULT_MODE
 from labkit.errors import InvalidInput
 from labkit.measure import durable
 from labkit.measure.servers import services_for
-from labkit.measure.sites import Sites, unfit
+from labkit.measure.sites import Sites
 from labkit.stacks.find import every_stack, find_stack
 
 ROUND = 2.0  # seconds between two looks at the others
@@ -121,12 +121,12 @@ def work(
         able = [each for each in known if not set(find_stack(each).services) & set(servers.missing)]
         for service, why in servers.missing.items():
             tell(f"no {service}: {why}")
-        for each, why in unfit(able, DEFAULT_MODE).items():
+        sites = stack.enter_context(Sites(folder / "trials", servers.addresses, lanes=lanes))
+        for each, why in sites.unfit(able, DEFAULT_MODE).items():
             able.remove(each)
             tell(f"{each} is not served: {why}")
         if not able:
             raise InvalidInput("none of the stacks can be served here", safe="nothing was run", next="labkit doctor")
-        sites = stack.enter_context(Sites(folder / "trials", servers.addresses, lanes=lanes))
         queues = [durable.queue_of(each) for each in able]
         stack.enter_context(durable.executor(sqlalchemy_url(dsn), name, sites, queues))
         stack.enter_context(watchman.on_duty())

@@ -7,13 +7,14 @@ import platform
 import sqlite3
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import apsw
 import psutil
+
+from labkit.stacks.find import installed
 
 IN_MEMORY = ("tmpfs", "ramfs")
 PACKAGES = ("langgraph", "langgraph-checkpoint-sqlite", "dbos", "eventsourcing")
@@ -68,11 +69,3 @@ def fsync_seconds(folder: Path, times: int = 200) -> float:
             os.fsync(file.fileno())
             seconds.append(time.perf_counter() - begun)
     return median(seconds)
-
-
-def installed(package: str) -> str:
-    """The version of `package`, or `not installed`."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

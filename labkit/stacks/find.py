@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterator
 from difflib import get_close_matches
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points, version
 
 from labkit import stacks
 from labkit.authoring import imported
@@ -14,6 +14,8 @@ from labkit.stacks.base import Stack
 
 GROUP = "labkit.stacks"
 NO_ADAPTER = ("base", "conformance", "find")
+ABSENT = "not installed"
+"""What stands for the version of a package that is not there."""
 
 
 def modules() -> list[str]:
@@ -73,3 +75,11 @@ def _loaded(name: str, module: str, attribute: str) -> Stack:
         raise InvalidInput(f"{name!r} {wrong}, expected a labkit.stacks.base.Stack", safe="nothing was run", next=hint)
     found.name = found.name or name
     return found
+
+
+def installed(package: str) -> str:
+    """The version of a package, or `ABSENT`."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ABSENT

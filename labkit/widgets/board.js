@@ -2,7 +2,7 @@
 
 class Board {
   constructor(model, el) {
-    Object.assign(this, { model, el, left: 0, unit: 0, wide: 0, playing: 0, picked: "", dragging: "", drawn: 0, waits: 0, silent: "" });
+    Object.assign(this, { model, el, left: 0, unit: 0, wide: 0, playing: 0, picked: "", dragging: "", drawn: 0, kernel: new Kernel(() => this.draw()) });
     this.find = (selector) => el.querySelector(selector);
     this.take();
   }
@@ -118,15 +118,8 @@ class Board {
 
   kill() {
     this.crash(true);
-    clearTimeout(this.waits);
-    this.waits = setTimeout(() => ((this.silent = NO_ANSWER), this.draw()), PATIENCE);
+    this.kernel.ask();
     this.model.send({ do: "kill" });
-  }
-
-  /** The kernel has said something. */
-  heard() {
-    clearTimeout(this.waits);
-    this.silent = "";
   }
 
   play() {

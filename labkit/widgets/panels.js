@@ -2,7 +2,6 @@
 
 const MARKS = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
 const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
-const PROVIDERS = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
 const button = (name, text, title, more = "") =>
   `<button type="button" data-do="${name}" title="${esc(title)}" aria-label="${esc(title)}" ${more}>${text}</button>`;
@@ -17,7 +16,7 @@ function frame(id, title, choices, engines) {
   <div class="ct-head"><b class="ct-title">${esc(title)}</b>
     ${knob("engine", "engine", [option("", "all"), ...engines.map((name) => option(name, name))])}
     ${knob("policy", "policy", choices.policy.map((name) => option(name, name)))}
-    ${knob("provider", "provider", choices.provider.map((name) => option(name, PROVIDERS[name] || name)))}
+    ${knob("provider", "provider", choices.provider.map((name) => option(name, ABLE[name] || name)))}
     ${check("drift", "model drifts")} ${check("second", "second crash")}</div>
   <div class="ct-bar">
     <span class="ct-buttons">${button("home", "|◀", "first tap")}${button("back", "◀", "one tap back")}

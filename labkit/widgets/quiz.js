@@ -44,9 +44,15 @@ function judge(question, given) {
   return { right, meant, say: meant.every((each) => each.right) ? `Not all.${more}` : `No.${more} Try again.` };
 }
 
+/** The choices by their place; those of a question without an order all have the same, and stay as they are. */
+const inOrder = (question) => [...question.choices].sort((one, other) => one.place - other.place);
+
+/** What is said of some of the choices. */
+const listed = (question, choices) => make(question.kind === "order" ? "ol" : "ul", {}, ...choices.map(told));
+
 /** Whether the choices stand in order; if not, how many do from the top. */
 function judgeOrder(question, given) {
-  const right = [...question.choices].sort((one, other) => one.place - other.place);
+  const right = inOrder(question);
   const wrong = right.findIndex((each, at) => each.name !== given[at]);
   if (wrong < 0) return { right: true, meant: right, say: "Right." };
   return { right: false, meant: [], say: wrong ? `No. Right so far, from the top: ${wrong} of ${given.length}.` : "No. The first is another one." };
@@ -138,8 +144,7 @@ function ask(model, question, number) {
     form.requestSubmit();
   });
   reveal.addEventListener("click", () => {
-    const all = question.kind === "order" ? [...question.choices].sort((one, other) => one.place - other.place) : question.choices;
-    said.replaceChildren(make(question.kind === "order" ? "ol" : "ul", {}, ...all.map(told)));
+    said.replaceChildren(listed(question, inOrder(question)));
     reveal.hidden = true;
   });
   let shown = "";
@@ -149,7 +154,7 @@ function ask(model, question, number) {
     shown = JSON.stringify(given);
     restore(form, given);
     const { right, meant, say } = judge(question, given);
-    said.replaceChildren(make("p", {}, make("strong", {}, say)), ...(meant.length ? [make(question.kind === "order" ? "ol" : "ul", {}, ...meant.map(told))] : []));
+    said.replaceChildren(make("p", {}, make("strong", {}, say)), ...(meant.length ? [listed(question, meant)] : []));
     form.dataset.right = right;
     reveal.hidden = false;
   };

@@ -84,7 +84,7 @@ function fillPanels(board, shown, crashed) {
   put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
   put(".ct-table tbody", tableRows(shown));
   put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map((each) => card(each, board.scene.ledger)).join("") : "");
-  put(".ct-progress", esc(board.silent || model.get("progress") || unanswered(board)));
+  put(".ct-progress", esc(board.kernel.silent || model.get("progress") || unanswered(board)));
   find("[data-do=crash]").setAttribute("aria-pressed", crashed);
   find("[data-do=clear]").disabled = !crashed;
   const busy = model.get("progress") && !model.get("progress").startsWith("not killed");
@@ -151,7 +151,7 @@ function render({ model, el }) {
     "change:knobs": () => turnKnobs(board),
   };
   watched["change:crashed"] = () => {};
-  for (const name of ["second", "killed", "progress"]) watched[`change:${name}`] = () => board.heard();
+  for (const name of ["second", "killed", "progress"]) watched[`change:${name}`] = () => board.kernel.heard();
   for (const [name, change] of Object.entries(watched)) {
     watched[name] = () => (change(), board.draw());
     model.on(name, watched[name]);
@@ -164,7 +164,7 @@ function render({ model, el }) {
     sized.disconnect();
     giveBackKeys();
     clearInterval(board.playing);
-    clearTimeout(board.waits);
+    board.kernel.heard();
     for (const [name, change] of Object.entries(watched)) model.off(name, change);
   };
 }

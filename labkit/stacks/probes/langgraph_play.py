@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 
 from labkit.stacks.probes.langgraph_lives import Life
 from labkit.stacks.probes.langgraph_saver import Awaited
@@ -29,10 +29,8 @@ class Order(TypedDict, total=False):
 def graph_of(nodes: dict[str, Any]) -> StateGraph[Any]:
     """A chain of these nodes."""
     graph: StateGraph[Any] = StateGraph(Order)
-    for before, (name, node) in zip((START, *nodes), nodes.items(), strict=False):
-        graph.add_node(name, node)
-        graph.add_edge(before, name)
-    graph.add_edge(list(nodes)[-1], END)
+    graph.add_edge(START, next(iter(nodes)))
+    graph.add_sequence(list(nodes.items()))
     return graph
 
 

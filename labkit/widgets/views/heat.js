@@ -29,8 +29,8 @@ const spotOf = (key) => key.slice(key.indexOf("/") + 1);
 function spoken(key, cell, kinds, engine) {
   const [own, policy, provider, window] = key.split("/");
   const [, , , meaning] = kinds[cell.kind];
-  const all = engine ? "the" : cell.schedules;
-  const share = cell.share ? ` in ${cell.share} of ${all} schedules` : ` in all ${all} schedules`.replace("all the", "all");
+  const count = engine ? "" : ` ${cell.schedules}`; // not the same on all engines
+  const share = cell.share ? ` in ${cell.share} of${count || " the"} schedules` : ` in all${count} schedules`;
   return `${engine || own}, ${policy}, provider ${ABLE[provider]}, ${window}: ${meaning}${share}${cell.unexpected ? ", not as theory expects" : ""}`;
 }
 

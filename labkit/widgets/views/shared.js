@@ -1,7 +1,6 @@
 // What the views share. Python puts this before the file of a view, so that both are one module (see view.py).
 
 const words = (name) => esc(name.replaceAll("_", " "));
-const ABLE = { dedup: "recognises a key (dedup)", lookup: "can be asked (lookup)", neither: "neither", "as-declared": "as each declares" };
 
 /** A list to choose from; `options` are pairs of a value and its text. */
 function knob(name, text, options) {

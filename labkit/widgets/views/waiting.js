@@ -69,7 +69,7 @@ function paint(model, el, board) {
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   put(el.querySelector(".wb-count"), `<b>${many(open.length, "run")}</b>, <b>${many(doubt, "effect")}</b> in doubt`);
   const hint = board.alone ? "So it stood when this page was made. To decide, type what is shown." : "Each button asks once more before anything is done.";
-  put(el.querySelector(".wb-said"), esc(board.busy ? board.silent || "Asking the lab ..." : model.get("said") || (runs.length ? hint : "Nothing waits for a person.")));
+  put(el.querySelector(".wb-said"), esc(board.busy ? board.kernel.silent || "Asking the lab ..." : model.get("said") || (runs.length ? hint : "Nothing waits for a person.")));
   put(el.querySelector(".wb-runs"), runs.map((run) => runOf(run, board)).join(""));
   el.querySelector("[data-refresh]").hidden = Boolean(board.alone);
 }
@@ -79,8 +79,7 @@ function listen(model, el, board) {
   const send = (message) => {
     Object.assign(board, { busy: true, pending: "" });
     again();
-    clearTimeout(board.waits);
-    board.waits = setTimeout(() => ((board.silent = NO_ANSWER), again()), PATIENCE);
+    board.kernel.ask();
     model.send(message);
   };
   el.addEventListener("click", ({ target }) => {
@@ -115,15 +114,16 @@ function listen(model, el, board) {
 }
 
 function render({ model, el }) {
-  const board = { pending: "", busy: false, silent: "", waits: 0, alone: model.get("alone"), id: `wb-${Math.random().toString(36).slice(2)}` };
+  const kernel = new Kernel(() => paint(model, el, board));
+  const board = { pending: "", busy: false, kernel, alone: model.get("alone"), id: `wb-${Math.random().toString(36).slice(2)}` };
   const answered = () => {
-    clearTimeout(board.waits);
-    Object.assign(board, { busy: false, silent: "" });
+    kernel.heard();
+    board.busy = false;
   };
   model.on("change:answered", answered);
   const undo = stand({ model, el }, FRAME, () => paint(model, el, board), ["data", "said", "answered"]);
   listen(model, el, board);
-  return () => (clearTimeout(board.waits), model.off("change:answered", answered), undo());
+  return () => (kernel.heard(), model.off("change:answered", answered), undo());
 }
 
 export default { render };
