@@ -6,6 +6,7 @@ is about something optional; its advice says what works without it and how to ge
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import signal
@@ -20,7 +21,6 @@ import psutil
 from packaging.requirements import Requirement
 
 from labkit.measure.servers import postgres_found, temporal_found
-from labkit.stacks.find import installed
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
@@ -65,6 +65,14 @@ def locked_packages(lock: Path = LOCK) -> Found:
     wanted = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
     wrong = [f"{pin.name} {installed(pin.name)}" for pin in wanted if installed(pin.name) not in pin.specifier]
     return not wrong, f"not as locked: {', '.join(wrong)}" if wrong else f"{len(wanted)} packages, as locked"
+
+
+def installed(name: str) -> str:
+    """Return the installed version of a package, or `missing`."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
 
 
 def free_port() -> Found:

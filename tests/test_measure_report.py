@@ -17,6 +17,7 @@ from labkit.measure.plan import POLICIES, Plan, plan_of
 from labkit.measure.render import cost_table, in_words, render
 from labkit.measure.report import Done, StackReport, cell_of, percentile_95, report_of, wilson
 from labkit.measure.trial import BESIDES, NO_KILL, WINDOWS, Cell, Result
+from labkit.stacks import find
 
 CELL = Cell(stack="bare", policy="bare", window="W3", effect="send_mail")
 TWICE = Result(kind="judged", status="completed", duplicated=["send_mail"], paid=2, seconds=0.2, size=100)
@@ -133,7 +134,7 @@ def test_what_was_measured_of_a_stack_does_not_depend_on_the_others():
 
 def test_another_version_is_another_campaign_in_another_queue(monkeypatch):
     before, queue = plan_of(["dbos"]), queue_of("dbos")
-    monkeypatch.setattr(plans, "version", lambda name: "99.0")
+    monkeypatch.setattr(find, "version", lambda name: "99.0")
     assert plan_of(["dbos"]).id != before.id and queue_of("dbos") != queue
     assert plan_of(["dbos"]).versions["dbos"]["dbos"] == "99.0" and "dbos 99.0" in queue_of("dbos")
 

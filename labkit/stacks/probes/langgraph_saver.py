@@ -33,8 +33,10 @@ class Watched(BaseCheckpointSaver[Any]):
     """Wait in `put` until `put_writes` has committed: then that interleaving of the two threads is certain."""
 
     def watch(self, life: Life) -> Self:
-        """Take the orders of `life`."""
+        """Take the orders of `life`. `written` is set by the first result that is saved, `kept` holds the steps whose
+        checkpoint is saved."""
         self.life, self.orderly, self.written = life, life.kill == "put after the writes", threading.Event()
+        self.kept: set[int] = set()
         return self
 
     def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
@@ -52,14 +54,18 @@ class Watched(BaseCheckpointSaver[Any]):
         if self.orderly and metadata["step"] == 1:
             self.written.wait()
         self._enter(metadata)
-        return super().put(config, checkpoint, metadata, new_versions)
+        kept = super().put(config, checkpoint, metadata, new_versions)
+        self.kept.add(metadata["step"])
+        return kept
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
         """The same, awaited."""
         if self.orderly and metadata["step"] == 1:
             await asyncio.to_thread(self.written.wait)  # the loop goes on, and with it the write
         self._enter(metadata)
-        return await super().aput(config, checkpoint, metadata, new_versions)
+        kept = await super().aput(config, checkpoint, metadata, new_versions)
+        self.kept.add(metadata["step"])
+        return kept
 
     def _wrote(self, writes: Any) -> None:
         if any(channel in RESULTS and value for channel, value in writes):  # the input's are empty

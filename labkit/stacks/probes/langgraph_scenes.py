@@ -105,19 +105,24 @@ def long_node(life: Life) -> Said:
 
 
 def fan(life: Life) -> Said:
-    """Two parallel checks: one is done and saved (`exit` saves nothing), then the other one dies."""
+    """Two parallel checks: one is done and saved (`exit` saves nothing), then the other one dies.
+
+    What a node wrote counts only with the checkpoint before it, which `async` may save later.
+    """
     with saver_of(life) as saver:
 
         def quick(state: Order) -> Order:
             life.act("quick")
             return {"checks": ["quick"]}
 
-        def acted() -> bool:
-            return life.outside.exists() and life.outside.stat().st_size > 0  # opened is not yet written
+        def done() -> bool:
+            if life.durability == "exit":
+                return life.outside.exists() and life.outside.stat().st_size > 0  # opened is not yet written
+            return saver.written.is_set() and 0 in saver.kept
 
         def slow(state: Order) -> Order:
             if life.kill:
-                wait_for(acted if life.durability == "exit" else saver.written.is_set)
+                wait_for(done)
             life.die_at("slow")
             life.act("slow")
             return {"checks": ["slow"]}
