@@ -25,7 +25,8 @@ from labkit.sim.lives import Simulation, first_life
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap
 from labkit.trajectory.crashes import crash_everywhere, harm_of
-from labkit.trajectory.read import ToolCall, Trajectory, Turn, read
+from labkit.trajectory.model import ToolCall, Trajectory, Turn
+from labkit.trajectory.read import read
 from labkit.trajectory.report import Report, analyse, render
 from labkit.trajectory.workflow import MAX_STEPS, as_workflow, plan
 
@@ -41,7 +42,7 @@ AIRLINE_EFFECTS = [
 
 def run_of(*names: str, results: str | None = "done") -> Trajectory:
     """A trajectory whose model asks for these tools, one a message."""
-    calls = [ToolCall(id=name, name=name, arguments={}, result=results) for name in names]
+    calls = [ToolCall(id=name, name=name, arguments={}, result=results, outcome="answered") for name in names]
     return Trajectory(id="made", turns=[Turn(text="", calls=[call]) for call in calls])
 
 

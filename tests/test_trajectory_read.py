@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from labkit.errors import InvalidInput
 from labkit.trajectory import read as reader
 from labkit.trajectory.messages import MAX_MESSAGES
-from labkit.trajectory.read import Trajectory, read
+from labkit.trajectory.model import Trajectory
+from labkit.trajectory.read import read
 
 USER = {"role": "user", "content": "hello"}
 

@@ -11,7 +11,7 @@ from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
 from labkit.scenario import Scenario
 from labkit.sim.lives import Image, Life, Simulation, first_life
-from labkit.trajectory.read import Trajectory
+from labkit.trajectory.model import Trajectory
 from labkit.trajectory.workflow import as_workflow, ask_model
 
 MODEL = ask_model.__name__

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from labkit.errors import InvalidInput
+from labkit.trajectory.outcomes import UNREADABLE, outcome_of
 
 MAX_MESSAGES = 10_000  # of a trajectory
 MAX_PARALLEL = 128  # tool calls in one message
-ERROR_TEXT = re.compile(r"\s*error\b", re.I)
-UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 
 
 class Function(msgspec.Struct):
@@ -58,20 +56,9 @@ class Message(msgspec.Struct):
         return "\n".join(parts)
 
     @property
-    def failed(self) -> bool:
-        """Whether a result reads as an error: it is marked so, its text begins with "error", or its JSON says so.
-
-        JSON says so by an `error` that holds anything, or by a true `is_error` or `isError`.
-        """
-        if self.is_error is True or self.status == "error" or ERROR_TEXT.match(self.text):
-            return True
-        if not self.text.lstrip().startswith("{"):
-            return False
-        try:
-            answer = msgspec.json.decode(self.text)
-        except UNREADABLE:
-            return False
-        return bool(answer.get("error")) or True in (answer.get("is_error"), answer.get("isError"))
+    def outcome(self) -> str:
+        """How this result ended its call, see `labkit.trajectory.outcomes`."""
+        return outcome_of(self.text, marked_error=self.is_error is True or self.status == "error")
 
 
 class Recording(msgspec.Struct):

@@ -12,45 +12,14 @@ from typing import Any
 
 import msgspec
 
-from labkit.trajectory.messages import UNREADABLE, Function, Message, decode, refused
+from labkit.trajectory.messages import Function, Message, decode, refused
+from labkit.trajectory.model import ToolCall, Trajectory, Turn
+from labkit.trajectory.outcomes import UNREADABLE
 
 MAX_BYTES = 64_000_000  # of a file
 MAX_NAME = 200  # characters of an id or a tool name
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _objects = msgspec.json.Decoder(dict[str, Any])
-
-
-class ToolCall(msgspec.Struct, kw_only=True):
-    """One call that the model asked for. `result` is its answer as text, None where the recording holds none.
-
-    `failed` says that the answer reads as an error. It never says that nothing happened outside: a refusal and a
-    time-out read alike.
-    """
-
-    id: str
-    name: str
-    arguments: dict[str, Any]
-    result: str | None = None
-    failed: bool = False
-
-
-class Turn(msgspec.Struct, kw_only=True):
-    """One assistant message, that is one model call: what it said, and the tool calls that it asked for."""
-
-    text: str
-    calls: list[ToolCall]
-
-
-class Trajectory(msgspec.Struct, kw_only=True):
-    """One recorded run of an agent. A run without an id is called by its place in the file, `line-3`."""
-
-    id: str
-    turns: list[Turn]
-
-    @property
-    def calls(self) -> list[ToolCall]:
-        """Every tool call, in order."""
-        return [call for turn in self.turns for call in turn.calls]
 
 
 def read(path: str | Path) -> list[Trajectory]:
@@ -111,7 +80,7 @@ def _trajectory(where: str, text: str) -> Trajectory:
     if not turns:
         raise refused(where, "messages", "no assistant message: no model was called", "leave the run out")
     name = where.replace(" ", "-") if recording.id is None else _name(where, "id", str(recording.id))
-    return Trajectory(id=name, turns=turns)
+    return Trajectory(id=name, turns=turns, source=where)
 
 
 def _calls(where: str, field: str, message: Message) -> list[ToolCall]:
@@ -125,6 +94,7 @@ def _calls(where: str, field: str, message: Message) -> list[ToolCall]:
     return [
         ToolCall(
             id=call_id,
+            place=place.removesuffix(".function"),
             name=_name(where, f"{place}.name", function.name),
             arguments=_arguments(where, f"{place}.arguments", function),
         )
@@ -160,7 +130,7 @@ def _answer(where: str, field: str, message: Message, turns: list[Turn]) -> None
     for call in (call for turn in reversed(turns) for call in turn.calls):
         same_id = not call_id or not call.id or call_id == call.id
         if call.result is None and same_id and (not name or name == call.name):
-            call.result, call.failed = message.text, message.failed
+            call.result, call.outcome = message.text, message.outcome
             return
     at = f"{field}.tool_call_id" if call_id else f"{field}.name"
     told = " of ".join(f"{text[:80]!r}" for text in (call_id, name) if text)

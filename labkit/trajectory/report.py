@@ -20,7 +20,8 @@ from labkit.errors import InvalidInput
 from labkit.scenario import Scenario
 from labkit.sim.lives import Simulation
 from labkit.trajectory.crashes import Row, crash_everywhere
-from labkit.trajectory.read import Trajectory, read
+from labkit.trajectory.model import Trajectory
+from labkit.trajectory.read import read
 from labkit.trajectory.workflow import as_workflow
 
 VERDICTS = ("valid", "unknown", "invalid")

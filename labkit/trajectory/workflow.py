@@ -14,7 +14,7 @@ import msgspec
 
 from labkit.errors import InvalidInput
 from labkit.model import CAPABILITIES, ActivityCall, Budgets, Context, State, Step, Target, Workflow
-from labkit.trajectory.read import ToolCall, Trajectory
+from labkit.trajectory.model import ToolCall, Trajectory
 
 MAX_STEPS = 250  # all crashes of all steps are explored: work grows with the square, memory with the cube
 SLUG_LENGTH = 40  # characters of a name inside the name of a step or workflow
