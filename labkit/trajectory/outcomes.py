@@ -62,7 +62,7 @@ _ERROR = re.compile(r"\s*[\[(<*]*\s*error\b", re.I)
 _BAD = {"error", "failed", "failure", "timeout", "timed_out", "timed out", "timedout", "interrupted", "aborted"}
 _CODES = ("status", "code", "status_code", "statusCode")
 _SAID = ("error", "errors", *_CODES, "type", "error_type", "message", "detail", "details", "reason", "note", "title")
-_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
+UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 
 
 def outcome_of(text: str, *, marked_error: bool) -> str:
@@ -89,7 +89,7 @@ def _decoded(text: str) -> Any:
         return text
     try:
         value = msgspec.json.decode(text)
-    except _UNREADABLE:
+    except UNREADABLE:
         return text
     parts = value if isinstance(value, list) else []
     texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
