@@ -37,10 +37,14 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+START = "2026-01-05T09:00:00+00:00"
+BETWEEN = 3600  # seconds from the end of one simulated process to the start of the next
+
+
 class ManualClock:
     """A clock that stands still until it is moved: for tests, simulations and lessons."""
 
-    def __init__(self, start: str = "2026-01-05T09:00:00+00:00") -> None:
+    def __init__(self, start: str = START) -> None:
         self._now = datetime.fromisoformat(start)
 
     def now(self) -> datetime:
@@ -50,3 +54,18 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Move the clock by `seconds`; a negative number turns it back."""
         self._now += timedelta(seconds=seconds)
+
+    def advance_to(self, when: str) -> None:
+        """Move the clock forward to the ISO 8601 time `when`; a time that has passed changes nothing.
+
+        Raises InvalidInput for text that is no time.
+        """
+        self._now = max(self._now, parse_time(when).astimezone(UTC))
+
+
+def next_clock(died: str = "") -> ManualClock:
+    """The clock of a simulated process: the first starts at `START`, each other one an hour after the time `died`."""
+    clock = ManualClock(died or START)
+    if died:
+        clock.advance(BETWEEN)
+    return clock

@@ -37,9 +37,13 @@ class Parts(msgspec.Struct, kw_only=True):
     chance: Callable[[str], float]
 
 
-def still_chance(subject: str) -> float:
-    """A number in [0, 1) that depends on `subject` alone."""
-    return int.from_bytes(hashlib.sha256(subject.encode()).digest()[:6]) / 2**48
+def chance_of(process: int) -> Callable[[str], float]:
+    """The draws of process number `process`: a number in [0, 1) that depends on that number and the subject alone."""
+
+    def draw(subject: str) -> float:
+        return int.from_bytes(hashlib.sha256(f"{process} {subject}".encode()).digest()[:6]) / 2**48
+
+    return draw
 
 
 def assemble(
@@ -50,10 +54,11 @@ def assemble(
     engine: str = "hybrid",
     policy: str = "ledger",
     clock: Clock | None = None,
+    process: int = 1,
 ) -> Parts:
     """The parts of a runner by name, with their tables made; raise InvalidInput for a name that does not exist.
 
-    Under a clock that stands still chance does so, too: the same call draws the same number in every process.
+    Under a clock that stands still a random number depends on the call and on `process`, the number of the process.
     """
     known("engine", engine, ENGINES)
     known("policy", policy, POLICIES)
@@ -69,5 +74,5 @@ def assemble(
         policy=POLICIES[policy](),
         world=world,
         clock=clock or SystemClock(),
-        chance=still_chance if isinstance(clock, ManualClock) else lambda subject: random.random(),
+        chance=chance_of(process) if isinstance(clock, ManualClock) else lambda subject: random.random(),
     )

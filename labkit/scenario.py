@@ -86,13 +86,16 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
         targets = self.workflow.targets
         return Twin(targets, capability=self.capability, drift=self.drift, faults=self.faults, ledger=ledger)
 
-    def parts(self, store: Store, world: World, clock: Clock | None = None) -> Parts:
-        """The parts of a runner for this scenario."""
-        return assemble(self.workflow, store, world, engine=self.engine, policy=self.policy, clock=clock)
+    def parts(self, store: Store, world: World, clock: Clock | None = None, process: int = 1) -> Parts:
+        """The parts of a runner for this scenario, in the process of this number."""
+        names = {"engine": self.engine, "policy": self.policy}
+        return assemble(self.workflow, store, world, **names, clock=clock, process=process)
 
-    def runner(self, store: Store, world: World, clock: Clock | None = None, owner: str = "worker-1") -> Runner:
-        """A runner for this scenario."""
-        return Runner(self.parts(store, world, clock), tenant=self.tenant, owner=owner)
+    def runner(
+        self, store: Store, world: World, clock: Clock | None = None, owner: str = "worker-1", process: int = 1
+    ) -> Runner:
+        """A runner for this scenario, in the process of this number."""
+        return Runner(self.parts(store, world, clock, process), tenant=self.tenant, owner=owner)
 
 
 def drive(runner: Runner, run_id: str, inputs: dict[str, Any]) -> Run[Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from labkit.bench.job import spec_of
 from labkit.bench.launch import DEFAULT_MODE
-from labkit.bench.trial import STANDING, open_sites
+from labkit.bench.trial import open_sites
 from labkit.cases.refund import refund
 from labkit.clock import ManualClock
 from labkit.provider.ledger_file import read_ledger
@@ -64,7 +64,7 @@ def left_by_sigkill(site, scenario, number, tap):
 def left_by_simulation(scenario, tap):
     """Rows and entries after a crash was raised at `tap`, and at every tap after it, in this process."""
     store, twin = SqliteStore(), scenario.twin()
-    runner = scenario.runner(store, twin, ManualClock(STANDING))
+    runner = scenario.runner(store, twin, ManualClock())
     with pytest.raises(Crash), listening(Dying(tap)):
         drive(runner, scenario.run_id, scenario.inputs)
     return rows(store), timeless(twin.entries())

@@ -27,12 +27,15 @@ def perform(job: Job) -> None:
     """Run `job` in this process to its end, or until its tap kills this process. Raises what the workflow raises."""
     scenario, world = job.scenario(), job.client()
     new = not Path(job.database).exists()
-    runner = scenario.runner(SqliteStore(job.database), world, job.new_clock())
+    clock = job.new_clock()
+    runner = scenario.runner(SqliteStore(job.database), world, clock, process=job.number)
     deadly = Tap.parse(job.tap) if job.tap else None
     if deadly and killed_by_provider(deadly):
         world.arm(deadly)
         deadly = None
-    with listening(Tracer(job.trace, Found() if new else look(runner, job.run_id), deadly)):
+    found = Found() if new else look(runner, job.run_id)
+    tell = (lambda: clock.now().isoformat()) if job.clock else (lambda: "")
+    with listening(Tracer(job.trace, found, deadly, tell)):
         drive(runner, job.run_id, job.inputs)
 
 

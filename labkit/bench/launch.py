@@ -27,7 +27,8 @@ TAIL = 4000
 class Ended(msgspec.Struct, kw_only=True, frozen=True):
     """How process `pid` ended: exit `status` (negative: the signal), the taps that it `passed`, what it `found`.
 
-    `tap` is where it was to die, None when it was to live. `output` is the end of what it printed.
+    `tap` is where it was to die, None when it was to live. `output` is the end of what it printed, `time` what its
+    clock said last, empty for a clock that nobody moved.
     """
 
     pid: int
@@ -36,6 +37,7 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
     found: Found
     output: str
     tap: Tap | None = None
+    time: str = ""
 
     @property
     def reached(self) -> bool:
@@ -175,7 +177,8 @@ def ended(job: Errand, pid: int, status: int) -> Ended:
     if tap and status == KILLED and tap.phase == "executed" and passed[-1:] and passed[-1][:2] == (tap.label, "before"):
         passed.append(tap)  # only the provider knows that it came so far
     output = job.output.read_bytes()[-TAIL:].decode("utf-8", "replace")
-    return Ended(pid=pid, status=status, passed=passed, found=trace.found or Found(), output=output, tap=tap)
+    found = trace.found or Found()
+    return Ended(pid=pid, status=status, passed=passed, found=found, output=output, tap=tap, time=trace.time)
 
 
 def _start(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:

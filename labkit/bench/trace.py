@@ -1,12 +1,14 @@
 """The taps that one real process passed, written as it passes them: what is in the file survives a SIGKILL.
 
-The first line is JSON and says what the process found when it began; each further line is one tap.
+The first line is JSON and says what the process found when it began; each further line is one tap, or `time` and what
+a clock that was moved said then.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,8 @@ from labkit.taps import Tap, TapCounter
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """Nothing can be done about it: SIGKILL, or what Windows takes for TerminateProcess."""
 
+TIME = "time "  # how the line of a moved clock begins
+
 
 class Found(msgspec.Struct, frozen=True):
     """What a process finds when it begins: the run's status (`none`: no run), effects that only the provider knows."""
@@ -26,23 +30,34 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Trace(NamedTuple):
-    """A trace file that was read back; `found` is None when the process died before it had looked."""
+    """A trace file that was read back; `found` is None when the process died before it had looked.
+
+    `time` is what the process's clock said last, empty when nobody moved it.
+    """
 
     found: Found | None
     passed: list[Tap]
+    time: str = ""
 
 
 class Tracer:
-    """A listener that writes each tap to `path`, and kills this process at the tap `deadly`."""
+    """A listener that writes each tap to `path`, and kills this process at the tap `deadly`.
 
-    def __init__(self, path: Path, found: Found, deadly: Tap | None) -> None:
+    `clock` tells what a clock says that is moved by hand; a process that goes by the machine's time gives none.
+    """
+
+    def __init__(self, path: Path, found: Found, deadly: Tap | None, clock: Callable[[], str] = lambda: "") -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        self._count, self._deadly = TapCounter(), deadly
+        self._count, self._deadly, self._clock, self._time = TapCounter(), deadly, clock, clock()
         os.write(self._file, msgspec.json.encode(found) + b"\n")
 
     def __call__(self, label: str, phase: str) -> None:
         """Hear one tap."""
         tap = self._count(label, phase)
+        time = self._clock()
+        if time != self._time:
+            os.write(self._file, f"{TIME}{time}\n".encode())
+            self._time = time
         os.write(self._file, f"{tap}\n".encode())
         if tap == self._deadly:
             os.kill(os.getpid(), KILL)
@@ -52,4 +67,6 @@ def read_trace(path: Path) -> Trace:
     """Read a trace file; one that is not there, or was cut off, counts as far as it goes."""
     lines = path.read_text("utf-8").split("\n")[:-1] if path.exists() else []
     found = msgspec.json.decode(lines[0], type=Found) if lines else None
-    return Trace(found, [Tap.parse(line) for line in lines[1:]])
+    times = [line.removeprefix(TIME) for line in lines[1:] if line.startswith(TIME)]
+    taps = [Tap.parse(line) for line in lines[1:] if not line.startswith(TIME)]
+    return Trace(found, taps, times[-1] if times else "")

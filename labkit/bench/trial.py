@@ -13,7 +13,7 @@ from labkit.bench.errand import PATIENCE
 from labkit.bench.job import Job, Outside
 from labkit.bench.launch import Ended, Launcher, launcher
 from labkit.check.evidence import Evidence, gather
-from labkit.clock import ManualClock
+from labkit.clock import START, ManualClock, next_clock
 from labkit.provider.client import Client
 from labkit.provider.connection import Connections
 from labkit.provider.process import ProviderProcess
@@ -21,9 +21,6 @@ from labkit.provider.wire import WorldInfo
 from labkit.scenario import Scenario
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap
-
-STANDING = ManualClock().now().isoformat()
-"""The time of every trial: results can be compared only when time is the same."""
 
 
 def create_world(client: Client, scenario: Scenario, folder: str = ".") -> WorldInfo:
@@ -62,24 +59,37 @@ class Site(msgspec.Struct, kw_only=True, frozen=True):
             if len(lives) <= len(schedule) or lives[-1].failed:
                 return Trial(lives=lives)
             with closing(SqliteStore(self.root / name / "lab.db")) as store:
-                runner = scenario.runner(store, client, ManualClock(STANDING))
+                runner = scenario.runner(store, client, ManualClock())
                 return Trial(lives=lives, evidence=gather(runner, scenario.run_id))
 
     def live(self, scenario: Scenario, name: str, schedule: Sequence[Tap], info: WorldInfo) -> list[Ended]:
         """The processes of a trial: one for each tap and one that lives, or fewer when one missed its tap."""
         lives: list[Ended] = []
+        clock = START
         for tap in (*schedule, None):
-            lives.append(self.launcher.run(self.job(scenario, name, len(lives) + 1, tap, info)))
+            lives.append(self.launcher.run(self.job(scenario, name, len(lives) + 1, tap, info, clock)))
             if not lives[-1].reached:
                 break
+            clock = next_clock(lives[-1].time or clock).now().isoformat()
         return lives
 
-    def job(self, scenario: Scenario, name: str, number: int, tap: Tap | None, info: WorldInfo | None = None) -> Job:
-        """The job of one process of a trial, whose world is open and was described by `info`."""
+    def job(
+        self,
+        scenario: Scenario,
+        name: str,
+        number: int,
+        tap: Tap | None,
+        info: WorldInfo | None = None,
+        clock: str = START,
+    ) -> Job:
+        """The job of one process of a trial, whose world is open and was described by `info`.
+
+        `clock` is the time at which the process starts, as in the simulator: processes differ in it, trials do not.
+        """
         folder = self.root / name
         files: dict[str, Any] = {"folder": str(folder), "database": str(folder / "lab.db"), "number": number}
         outside = {"url": self.connections.url, "world": folder.name, "info": info}
-        return Job.of(scenario, **files, **outside, tap=str(tap or ""), clock=STANDING, patience=self.patience)
+        return Job.of(scenario, **files, **outside, tap=str(tap or ""), clock=clock, patience=self.patience)
 
     @contextmanager
     def world(self, scenario: Scenario, name: str) -> Iterator[Client]:

@@ -17,7 +17,7 @@ import msgspec
 
 from labkit.check.evidence import Evidence, gather
 from labkit.check.invariants import Judged, Violation, judge
-from labkit.clock import ManualClock
+from labkit.clock import START, next_clock
 from labkit.errors import StaleWrite
 from labkit.model import Workflow
 from labkit.provider.twin import Twin
@@ -85,11 +85,12 @@ class _Worker(threading.Thread):
     """Runs a scenario as one owner, and hands control back at each switch point that it is told to stop at."""
 
     def __init__(
-        self, scenario: Scenario, path: str, world: Twin, owner: str, pause_after: int | None, story: list[OwnTap]
+        self, scenario: Scenario, path: str, world: Twin, number: int, pause_after: int | None, story: list[OwnTap]
     ) -> None:
         super().__init__(daemon=True)
         self.store = SqliteStore(path)
-        self.runner = scenario.runner(self.store, world, ManualClock(), owner=owner)
+        owner, clock = f"worker-{number}", next_clock(START if number > 1 else "")
+        self.runner = scenario.runner(self.store, world, clock, owner, number)
         self._scenario, self._pause_after, self._owner, self._story = scenario, pause_after, owner, story
         self._count = TapCounter()
         self._may_run, self._stopped = threading.Event(), threading.Event()
@@ -196,8 +197,8 @@ def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Wor
     world = scenario.twin()
     story: list[OwnTap] = []
     workers = [
-        _Worker(scenario, path, world, "worker-1", first, story),
-        _Worker(scenario, path, world, "worker-2", second, story),
+        _Worker(scenario, path, world, 1, first, story),
+        _Worker(scenario, path, world, 2, second, story),
     ]
     by_thread: dict[int, _Worker] = {}
 

@@ -14,10 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from labkit.check.evidence import Evidence, gather, untracked
-from labkit.clock import ManualClock
+from labkit.clock import ManualClock, next_clock
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import LabError
+from labkit.parts import chance_of
 from labkit.provider.twin import Image as TwinImage
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
@@ -29,16 +30,22 @@ NOT_STORED = ("call", "lookup", "compensate")  # taps of a provider, not of a tr
 
 
 class Image(NamedTuple):
-    """What survives a crash: the lab's database, the provider, and the effects that only the provider knows of."""
+    """What survives a crash: the lab's database, the provider, and the effects that only the provider knows of.
+
+    `process` is the number of the process that died (0: none), `time` what its clock said then, as ISO 8601 text.
+    """
 
     database: bytes
     world: TwinImage
     status: str
     untracked: frozenset[str]
+    process: int = 0
+    time: str = ""
 
     def identity(self) -> bytes:
         """SHA-256 of all that a successor can find: the same for two images that lead to the same life."""
-        outside = msgspec.json.encode((self.world.entries, list(self.world.calls.items())), order="sorted")
+        known = (self.world.entries, list(self.world.calls.items()), self.process, self.time)
+        outside = msgspec.json.encode(known, order="sorted")
         return hashlib.sha256(outside + self.database).digest()
 
 
@@ -58,16 +65,17 @@ class Simulation:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.store = SqliteStore()
-        clock = ManualClock()  # it stands still, so that equal lives leave equal images
-        self.world = scenario.twin(clock)
-        self.runner: Runner = scenario.runner(self.store, self.world, clock)
+        self.world = scenario.twin(ManualClock())  # it stands still, so that equal lives leave equal images
+        self.runner: Runner = scenario.runner(self.store, self.world, next_clock())
+        self.process = 0
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
     def live(self, image: Image, *, keep_images: bool) -> Life:
         """One process from `image` to its end; with `keep_images`, what survives a crash at each of its taps."""
         self.store.restore(image.database)
         self.world.restore(image.world)
-        self.runner = self._process()
+        self.process = image.process + 1
+        self.runner = self._process(image.time)
         recorder = _Recorder(self, image) if keep_images else _Taps()
         error, run = "", None
         with listening(recorder):
@@ -78,17 +86,24 @@ class Simulation:
         evidence = gather(self.runner, self.scenario.run_id, run)
         return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error)
 
-    def _process(self) -> Runner:
-        """A new process: what engine, policy or runner kept in memory died with the old one."""
+    @property
+    def time(self) -> str:
+        """What the clock of the present process says."""
+        return self.runner.parts.clock.now().isoformat()
+
+    def _process(self, died: str) -> Runner:
+        """A new process: what engine, policy or runner kept in memory died with the old one, at the time `died`."""
         parts, names = self.runner.parts, self.scenario
-        engine, policy = ENGINES[names.engine](parts.store, parts.codec), POLICIES[names.policy]()
-        return Runner(replace(parts, engine=engine, policy=policy), tenant=self.runner.tenant)
+        new = {"engine": ENGINES[names.engine](parts.store, parts.codec), "policy": POLICIES[names.policy]()}
+        moved = {"clock": next_clock(died), "chance": chance_of(self.process)}
+        return Runner(replace(parts, **new, **moved), tenant=self.runner.tenant)
 
     def survivors(self, database: bytes) -> Image:
         """The image of this very moment, with `database` as the last committed state."""
         tenant, run_id = self.runner.tenant, self.scenario.run_id
         unknown = frozenset(untracked(self.runner.parts, tenant, run_id))
-        return Image(database, self.world.image(), status_of(self.store, tenant, run_id), unknown)
+        status = status_of(self.store, tenant, run_id)
+        return Image(database, self.world.image(), status, unknown, self.process, self.time)
 
 
 class _Taps:
@@ -110,19 +125,21 @@ class _Recorder(_Taps):
     def __init__(self, simulation: Simulation, begin: Image) -> None:
         super().__init__()
         self._simulation = simulation
-        self.images.append(begin)
+        self.images.append(begin._replace(process=simulation.process, time=simulation.time))
         self._outside = len(begin.world.entries)
 
     def __call__(self, label: str, phase: str) -> None:
         super().__call__(label, phase)
         tap, last, simulation = self.taps[-1], self.images[-1], self._simulation
         committed = phase == "after" and tap.operation not in NOT_STORED
-        outside = len(simulation.world.ledger.image())
+        outside, time = len(simulation.world.ledger.image()), simulation.time
         if committed:
             self.images.append(simulation.survivors(simulation.store.image()))
-        elif outside != self._outside:  # an open transaction dies with the process: the last image's database stands
+        elif (
+            outside != self._outside or time != last.time
+        ):  # an open transaction dies with the process: the last image's database stands
             world = simulation.world.image()
-            self.images.append(last._replace(world=world, untracked=self._unknown(last, phase)))
+            self.images.append(last._replace(world=world, untracked=self._unknown(last, phase), time=time))
         self._outside = outside
         self.image_of.append(len(self.images) - 1)
 

@@ -17,7 +17,7 @@ from labkit.cases import known_case
 from labkit.check.evidence import Evidence, gather, untracked
 from labkit.check.invariants import Judged, Violation, judge
 from labkit.check.windows import acknowledged, windows
-from labkit.clock import ManualClock
+from labkit.clock import ManualClock, next_clock
 from labkit.errors import InvalidInput
 from labkit.model import Run, Workflow
 from labkit.provider.twin import Image as TwinImage
@@ -82,16 +82,17 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     reference = first_life(simulation)
     processes: list[Process] = []
     unknown: set[str] = set()
-    at_crash = "none"
-    for crash in [*crashes, None]:
-        runner = scenario.runner(store, world, ManualClock())  # nothing in memory outlives a process
-        begin = Image(store.image(), world.image(), at_crash, frozenset())
+    at_crash, died = "none", ""
+    for number, crash in enumerate([*crashes, None], 1):
+        clock = next_clock(died)
+        runner = scenario.runner(store, world, clock, process=number)  # nothing in memory outlives a process
+        begin = Image(store.image(), world.image(), at_crash, frozenset(), number - 1, died)
         process, run = _live(runner, scenario, world, crash)
         processes.append(process)
         if crash:
             process.window = _window(simulation, begin, crash)
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
-            at_crash = status_of(store, scenario.tenant, scenario.run_id)
+            at_crash, died = status_of(store, scenario.tenant, scenario.run_id), clock.now().isoformat()
     evidence = gather(runner, scenario.run_id, run, reread=True)
     judged = Judged(
         evidence=evidence,
