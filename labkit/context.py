@@ -13,7 +13,7 @@ import msgspec
 from labkit.clock import parse_time
 from labkit.codec import encode, read_back, return_decoder
 from labkit.coordination import approvals
-from labkit.effects.key import effect_key
+from labkit.effects.key import effect_key, effect_of
 from labkit.effects.policies import Effect
 from labkit.errors import EffectRejected, InvalidInput
 from labkit.journal import FAILURES, Failure, Journal, activity_failed
@@ -82,7 +82,7 @@ class LiveContext:
         self._effects += 1
         logical = self._logical(self._effects)
         key = effect_key(run.tenant_id, run.workflow_id, run.origin, logical)
-        name = f"{target}.{operation}"
+        name, subject = f"{target}.{operation}", f"{run.origin}/{logical}"
         event = self._recorded("effect", name)
         if event:
             receipt = self._read_back(_receipts, event)
@@ -91,8 +91,8 @@ class LiveContext:
                 target=target,
                 operation=operation,
                 request=request,
-                subject=f"{run.origin}/{logical}",
-                label=f"{self.step}/call",
+                subject=subject,
+                label=f"{effect_of(subject)}/call",
                 key=key,
             )
             self._keep_staged()

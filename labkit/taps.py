@@ -1,9 +1,10 @@
 """Named places where a trace records and where a crash can be injected.
 
 A tap is `label:phase#occurrence`, for example `execute_refund/call:executed#1`: the label says which step and
-which operation, the phase is `before`, `executed` (the provider did it and has not answered yet) or `after`,
-the occurrence counts from 1 in one process. Only store transactions and provider calls tap. One mechanism
-serves three listeners: the timeline records, the bench kills, the simulator chooses.
+which operation (`pay/2/call` for the second effect of one visit to the step), the phase is `before`, `executed` (the
+provider did it and has not answered yet) or `after`, the occurrence counts from 1 in one process. Only store
+transactions and provider calls tap. One mechanism serves three listeners: the timeline records, the bench kills, the
+simulator chooses.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from typing import NamedTuple
 from labkit.errors import InvalidInput
 
 PHASES = ("before", "executed", "after")
+EFFECT_OPERATIONS = (
+    *("intent", "attempt", "call", "confirm", "doubt", "lookup", "cleared"),
+    *("compensate", "compensated"),
+)
 Listener = Callable[[str, str], None]
 _listeners: tuple[Listener, ...] = ()
 
@@ -45,6 +50,12 @@ class Tap(NamedTuple):
     def operation(self) -> str:
         """What was being done: begin, claim, record, intent, attempt, call, confirm, commit, ..."""
         return self.label.split("/")[-1]
+
+    @property
+    def effect(self) -> str:
+        """The effect that the tap belongs to, `pay` or `pay/2`; empty for a write that is not an effect's alone."""
+        place, _, operation = self.label.rpartition("/")
+        return place if operation in EFFECT_OPERATIONS or "/" in place else ""
 
     @classmethod
     @lru_cache(maxsize=4096)

@@ -6,7 +6,11 @@ from typing import Any
 
 from labkit.model import Context, State, Target, Workflow
 
-TARGETS = {"bank": Target(capability="dedup"), "desk": Target(capability="lookup"), "post": Target(capability="neither")}
+TARGETS = {
+    "bank": Target(capability="dedup"),
+    "desk": Target(capability="lookup"),
+    "post": Target(capability="neither"),
+}
 
 
 class Seen(State):

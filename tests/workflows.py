@@ -92,6 +92,18 @@ def chain(plan: Sequence[Sequence[str]], closing: Done | None = None, **options:
     return workflow(*map(step_of, range(len(plan))), **options)
 
 
+def loop(times: int, *calls: str) -> Workflow[Notes]:
+    """A workflow of one step, s0, that makes these calls and comes back to itself until it was there `times` times."""
+
+    def s0(ctx: Context, state: Notes) -> Any:
+        state.extra = (state.extra or 0) + 1
+        for nth, call in enumerate(calls):
+            state.log.append(make_call(ctx, call, f"{state.extra}.{nth}"))
+        return s0 if state.extra < times else None
+
+    return workflow(s0)
+
+
 @contextmanager
 def dying(at: str | int | None) -> Iterator[list[Tap]]:
     """A process that is dead from the tap `at` on (its name, or its number from 0); yields the taps it passed."""

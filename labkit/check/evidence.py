@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,8 @@ from labkit.coordination.approvals import Approval
 from labkit.coordination.approvals import of_run as approvals_of
 from labkit.effects import ledger
 from labkit.errors import UnknownRun
-from labkit.model import Run
+from labkit.model import Moment, Run
+from labkit.moves import CLOSE
 from labkit.provider.protocol import Entry
 from labkit.runner import Parts, Runner
 from labkit.store import runs
@@ -84,10 +85,34 @@ def untracked(parts: Parts, tenant: str, run_id: str) -> set[str]:
         runs.header(parts.store, tenant, run_id)
     except UnknownRun:
         return executed
-    known = {entry.step for entry in ledger.entries(parts.store, run_id)}
-    moments = parts.engine.history(run_id)
-    known |= {moment.step for moment in moments if moment.kind in ("effect", "completed", "snapshot")}
-    return {subject for subject in executed if step_of(subject) not in known}
+    known = {_place(entry.subject) for entry in ledger.entries(parts.store, run_id)}
+    effects, steps = _recorded(parts.engine.history(run_id))
+    known |= effects
+    return {subject for subject in executed if _place(subject) not in known and _visit(subject) not in steps}
+
+
+def _recorded(moments: Sequence[Moment]) -> tuple[set[str], set[str]]:
+    """Where a history has effects, and where completed visits to a step: `position.step.n` and `position.step`."""
+    effects, visits = set(), set()
+    position, nth = 0, 0
+    for moment in moments:
+        if moment.kind in ("effect", "failed") and "." in moment.name:  # an activity's name has no point
+            nth += 1
+            if moment.kind == "effect":
+                effects.add(f"{position}.{moment.step}" + (f".{nth}" if nth > 1 else ""))
+        elif moment.kind in ("completed", "snapshot") and moment.step not in ("began", CLOSE):
+            visits.add(f"{position}.{moment.step}")
+            position, nth = position + 1, 0
+    return effects, visits
+
+
+def _place(subject: str) -> str:
+    """`position.step` or `position.step.n`, as it is in a subject, whichever run it began in."""
+    return subject.split("/", 1)[1]
+
+
+def _visit(subject: str) -> str:
+    return ".".join(_place(subject).split(".")[:2])
 
 
 def activities_repeated(entries: Iterable[Entry]) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labkit.lab.view import Killed, RunView
     from labkit.model import Workflow
 
+EFFECT_HELP = "The effect whose window --crash means: its step, as pay, or pay/2 for the second effect of a step."
 CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeated: kill its successor, too."
 
 
@@ -69,7 +70,7 @@ def run(
     case: options.Case = None,
     inputs: options.Inputs = None,
     crash: Annotated[list[str] | None, typer.Option("--crash", metavar="TAP", help=CRASH_HELP)] = None,
-    effect: Annotated[str | None, typer.Option(metavar="STEP", help="The step whose window --crash means.")] = None,
+    effect: Annotated[str | None, typer.Option(metavar="EFFECT", help=EFFECT_HELP)] = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Leave the run dead after --crash.")] = True,
     approve: Annotated[bool, typer.Option("--approve/--no-approve", help="Play the manager, or wait for one.")] = True,
     db: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the run in this database.")] = None,

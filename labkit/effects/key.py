@@ -8,6 +8,12 @@ from urllib.parse import quote
 from labkit.errors import InvalidInput
 
 
+def effect_of(subject: str) -> str:
+    """The effect that a subject `run/position.step` or `run/position.step.n` names: `step`, or `step/n` for the nth."""
+    _, step, *nth = subject.rpartition("/")[2].split(".")
+    return f"{step}/{nth[0]}" if nth and nth[0].isdecimal() else step
+
+
 @cache
 def effect_key(tenant: str, workflow: str, run: str, logical_step: str, branch: str = "") -> str:
     """tenant/workflow/run/logical_step(/branch), each part percent-encoded so that no two tuples share a key.

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from labkit.codec import encode, read_back, request_hash
+from labkit.effects.key import effect_of
 from labkit.errors import InvalidInput, InvalidState, StaleWrite
 from labkit.model import Order, Receipt, Run, Target
 from labkit.store.protocol import Store, Tx
@@ -59,6 +60,11 @@ class Entry(msgspec.Struct, kw_only=True):
     reconcile: str = ""
     compensate: str = ""
 
+    @property
+    def effect(self) -> str:
+        """The effect's name in taps: its step, or `step/n` for the nth effect of one visit to it."""
+        return effect_of(self.subject)
+
     def order(self) -> Order:
         """The effect as it is sent to the provider, always with its key; raise InvalidState if it was tampered with."""
         what = f"request of effect {self.effect_key}"
@@ -74,7 +80,7 @@ class Entry(msgspec.Struct, kw_only=True):
             operation=self.operation,
             request=request,
             subject=self.subject,
-            label=f"{self.step}/call",
+            label=f"{self.effect}/call",
             key=self.effect_key,
         )
 

@@ -15,6 +15,7 @@ import msgspec
 
 from labkit.effects import ledger
 from labkit.effects.decision import Checkpoint, decide
+from labkit.effects.key import effect_of
 from labkit.effects.ledger import Entry
 from labkit.effects.reconcile import reconcile, wait_for_person
 from labkit.errors import EffectRejected, EffectUnknown
@@ -41,6 +42,11 @@ class Effect(NamedTuple):
     target: Target
     record: Record | None
     stage: Callable[[Callable[[Tx], None]], None]
+
+    @property
+    def name(self) -> str:
+        """What the taps of this effect begin with: its step, or `step/n` for the nth effect of one visit to it."""
+        return effect_of(self.order.subject)
 
     def settle(self, tx: Tx, receipt: Receipt) -> None:
         """Record the result, where the engine records results; else only check that this owner may still write."""
@@ -75,7 +81,7 @@ class Bare:
         """Call the provider; keep the receipt where the engine keeps results."""
         receipt = call(fx, self.order(fx.order))
         if fx.record:
-            with fx.store.transaction(f"{fx.step}/record") as tx:
+            with fx.store.transaction(f"{fx.name}/record") as tx:
                 fx.settle(tx, receipt)
         return receipt
 
@@ -108,14 +114,14 @@ class Ledger:
         entry = ledger.find(fx.store, fx.order.key or "")
         if entry is None:
             entry = ledger.new_entry(fx.run, fx.step, fx.order, fx.target)
-            with fx.store.transaction(f"{fx.step}/intent") as tx:
+            with fx.store.transaction(f"{fx.name}/intent") as tx:
                 runs.guard(tx, fx.run)
                 ledger.plan(tx, entry)
             return deliver(fx, entry)
         ledger.check_request(entry, fx.order)
         receipt = deliver(fx, entry)
         if fx.record and entry.status in ledger.SETTLED:  # by a person or another run: only record it
-            with fx.store.transaction(f"{fx.step}/record") as tx:
+            with fx.store.transaction(f"{fx.name}/record") as tx:
                 fx.settle(tx, receipt)
         return receipt
 
@@ -139,7 +145,7 @@ class Outbox:
             ledger.check_request(known, fx.order)
         receipt = Receipt(id=fx.order.key or "", status="planned")
         if fx.record:
-            with fx.store.transaction(f"{fx.step}/intent") as tx:
+            with fx.store.transaction(f"{fx.name}/intent") as tx:
                 fx.settle(tx, receipt)
         return receipt
 
@@ -192,16 +198,16 @@ def evidence(run: Run[Any], entry: Entry) -> Checkpoint:
 
 def attempt(fx: Effect, entry: Entry) -> Entry:
     """Try once: mark as executing, call, write down what the provider said."""
-    with fx.store.transaction(f"{fx.step}/attempt") as tx:
+    with fx.store.transaction(f"{fx.name}/attempt") as tx:
         runs.guard(tx, fx.run)
         entry = ledger.executing(tx, entry)
     try:
         receipt = call(fx, entry.order())
     except EffectUnknown as unknown:
-        with fx.store.transaction(f"{fx.step}/doubt") as tx:
+        with fx.store.transaction(f"{fx.name}/doubt") as tx:
             runs.guard(tx, fx.run)
             return ledger.ambiguous(tx, entry, unknown.what)
-    with fx.store.transaction(f"{fx.step}/confirm") as tx:
+    with fx.store.transaction(f"{fx.name}/confirm") as tx:
         fx.settle(tx, receipt)
         if receipt.status == "rejected":
             return ledger.rejected(tx, entry, receipt.id, "refused by the provider")

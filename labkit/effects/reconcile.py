@@ -32,14 +32,14 @@ def reconcile(fx: Effect, entry: Entry, attempt: Callable[[Effect, Entry], Entry
     if capability != "lookup":
         raise wait_for_person(entry, f"{entry.target} cannot say whether it happened")
     try:
-        receipt = fx.world.lookup(entry.target, entry.effect_key, f"{fx.step}/lookup")
+        receipt = fx.world.lookup(entry.target, entry.effect_key, f"{fx.name}/lookup")
     except EffectUnknown as unknown:
         raise wait_for_person(entry, unknown.what) from unknown
     if receipt is None:
-        with fx.store.transaction(f"{fx.step}/cleared") as tx:
+        with fx.store.transaction(f"{fx.name}/cleared") as tx:
             runs.guard(tx, fx.run)
             return ledger.cleared(tx, entry)
-    with fx.store.transaction(f"{fx.step}/confirm") as tx:
+    with fx.store.transaction(f"{fx.name}/confirm") as tx:
         fx.settle(tx, receipt)
         return ledger.confirmed(tx, entry, receipt)
 
@@ -91,9 +91,9 @@ def compensate(store: Store, world: World, tenant: str, effect_key: str) -> Entr
     if entry is None or entry.tenant_id != tenant or entry.status != "confirmed":
         raise InvalidInput(f"effect {effect_key} is not confirmed: nothing to compensate", safe="nothing was sent")
     try:
-        receipt = world.compensate(entry.target, entry.receipt_id, f"{entry.step}/compensate")
+        receipt = world.compensate(entry.target, entry.receipt_id, f"{entry.effect}/compensate")
     except EffectRejected as refused:
         hint = f"a person has to do it: {entry.compensate}"
         raise EffectRejected(refused.reason, refused.what, safe=refused.safe, next=hint) from refused
-    with store.transaction(f"{entry.step}/compensated") as tx:
+    with store.transaction(f"{entry.effect}/compensated") as tx:
         return ledger.compensated(tx, entry, receipt)

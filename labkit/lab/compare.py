@@ -12,6 +12,7 @@ import msgspec
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
 from labkit.check.windows import WINDOWS
+from labkit.effects.key import effect_of
 from labkit.engines import ENGINES
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
@@ -33,6 +34,7 @@ COLUMNS = ["engine", "killed at", "provider's ledger", "activity calls", "status
 class Row(msgspec.Struct, kw_only=True):
     """One engine: where its process died, what the provider executed for the effect, and how the run ended.
 
+    `step` is the effect (`pay`, or `pay/2`), or the step in which the process died.
     `exit_status` is None when the crash was simulated. `activity_calls` are all calls that were made, `again` those of
     them that had been made before. `broken` are invariants by name; `verdict` is valid, invalid, or unknown when a
     person has to decide.
@@ -171,14 +173,15 @@ def _row(lab: Lab, scenario: Scenario, at: str, effect: str | None, real: bool) 
         error = failure.what
     evidence = lab.evidence(run_id)
     broken = _broken(evidence, scenario)
-    step = effect or Tap.parse(killed.tap).step
+    died = Tap.parse(killed.tap)
+    step, named = effect or died.effect or died.step, effect_of if effect or died.effect else step_of
     return Row(
         engine=scenario.engine,
         killed_at=killed.tap,
         pid=killed.pid,
         exit_status=killed.exit_status,
         step=step,
-        executed=[entry for entry in evidence.outside if entry.kind == "effect" and step_of(entry.subject) == step],
+        executed=[entry for entry in evidence.outside if entry.kind == "effect" and named(entry.subject) == step],
         activity_calls=sum(entry.kind == "activity" for entry in evidence.outside),
         again=evidence.activities_repeated(),
         status=evidence.status,

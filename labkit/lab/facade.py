@@ -101,7 +101,7 @@ class Lab:
     ) -> Killed:
         """SIGKILL a child process that starts the run, or resumes it and plays the manager, when it passes `at`.
 
-        `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect ahead by default).
+        `at` is a tap, or a window `W1` to `W5` of `effect` (`pay`, `pay/2`; the first one ahead by default).
         `real=False` only simulates the crash, which leaves the same rows. Raises InvalidInput for a tap that the
         process would not pass; nothing is then run.
         """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 
-from labkit.check.windows import PROVIDER_CALLS, WINDOWS, windows
+from labkit.check.windows import PROVIDER_CALLS, WINDOWS, places
 from labkit.errors import InvalidInput, LabError
 from labkit.provider.protocol import Entry
 from labkit.scenario import Scenario, drive
@@ -39,9 +38,10 @@ def foresee(scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] 
 
 
 def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
-    """The tap that `at` means: a tap by name, or `W1` to `W5` of an effect's step (the first effect by default).
+    """The tap that `at` means: a tap by name, or `W1` to `W5` of an effect, the first one ahead by default.
 
-    Raises InvalidInput, naming near taps, when the process would not pass it.
+    An effect is named as in taps: `pay`, or `pay/2` for the second one of a step. Raises InvalidInput, naming near
+    taps, when the process would not pass it.
     """
     at = str(at)
     at = at.upper() if at.upper() in WINDOWS else at
@@ -57,22 +57,15 @@ def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
             return wanted
         near = get_close_matches(str(wanted), [str(tap) for tap in taps], 3, 0.5) or [str(tap) for tap in taps[-3:]]
         raise _unreached(str(wanted), f"near taps: {', '.join(near)}")
-    steps = list(dict.fromkeys(tap.step for tap in taps if tap.operation in PROVIDER_CALLS))
-    if effect is not None and effect not in steps:
-        raise _unreached(f"an effect in step {effect!r}", f"steps with an effect ahead: {', '.join(steps) or 'none'}")
-    step = effect or (steps[0] if steps else "")
-    placed = zip(taps, windows(taps), _owners(taps), strict=True)
-    inside = [tap for tap, window, owner in placed if (window, owner) == (at, step)]
-    if not inside:
-        raise _unreached(f"window {at} of {step or 'any effect'}", "labkit taps lists taps with their windows")
+    effects = list(dict.fromkeys(tap.effect for tap in taps if tap.operation in PROVIDER_CALLS))
+    if effect is not None and effect not in effects:
+        raise _unreached(f"an effect {effect!r}", f"effects ahead: {', '.join(effects) or 'none'}")
+    named = effect or (effects[0] if effects else "")
+    placed = [(tap, place) for tap, place in zip(taps, places(taps), strict=True) if place[:2] == (at, named)]
+    if not placed:
+        raise _unreached(f"window {at} of {named or 'any effect'}", "labkit taps lists taps with their windows")
+    inside = [tap for tap, place in placed if place.visit == placed[0][1].visit]
     return inside[-1] if at in LAST_OF else inside[0]
-
-
-def _owners(taps: list[Tap]) -> list[str]:
-    """The step whose window a tap is in: its own, or the effect's step that it leads into."""
-    calls = {tap.step for tap in taps if tap.operation in PROVIDER_CALLS}
-    steps = [*(tap.step for tap in taps), ""]
-    return [own if own in calls else after for own, after in pairwise(steps)]
 
 
 def _unreached(what: str, hint: str) -> InvalidInput:

@@ -32,12 +32,14 @@ class Happening(msgspec.Struct, kw_only=True):
 class Operation(msgspec.Struct, kw_only=True):
     """One transaction or call of a step. `group` is the step that it is drawn with, `nth` counts repeats there.
 
+    `effect` is the effect that it belongs to, `pay` or `pay/2`, or the step.
     `done` says whether it was seen to its end: committed, or answered. `ledger` is what our effect ledger says from
     then on, empty when it says nothing new.
     """
 
     group: str
     step: str
+    effect: str
     name: str
     nth: int = 1
     taps: list[str]
@@ -78,7 +80,9 @@ def operations(process: ProcessTrace, later: Iterable[ProcessTrace]) -> list[Ope
     for tap, window in zip(taps, windows([*taps, *following]), strict=False):
         operation = open_.get(tap.label)
         if operation is None or tap.phase == "before":
-            operation = Operation(group=tap.step, step=tap.step, name=tap.operation, taps=[], windows=[])
+            operation = Operation(
+                group=tap.step, step=tap.step, effect=tap.effect or tap.step, name=tap.operation, taps=[], windows=[]
+            )
             open_[tap.label] = operation
             found.append(operation)
         operation.taps.append(str(tap))
@@ -88,15 +92,15 @@ def operations(process: ProcessTrace, later: Iterable[ProcessTrace]) -> list[Ope
     return found
 
 
-def follow_ledger(made: list[list[Operation]], effect_steps: Collection[str]) -> None:
-    """Say at each operation what our ledger says from then on; `effect_steps` are the steps that it knows."""
+def follow_ledger(made: list[list[Operation]], known: Collection[str]) -> None:
+    """Say at each operation what our ledger says from then on; `known` are the effects that it has."""
     planned: set[str] = set()
     for operation in chain.from_iterable(made):
-        if operation.done and operation.step in effect_steps:
+        if operation.done and operation.effect in known:
             operation.ledger = LEDGER_AFTER.get(operation.name, "")
-            if operation.name == "commit" and operation.step not in planned:
+            if operation.name == "commit" and operation.effect not in planned:
                 operation.ledger = "planned"  # an outbox without a journal plans with the commit
-            planned.add(operation.step)
+            planned.add(operation.effect)
 
 
 def _group(found: list[Operation]) -> None:
@@ -115,10 +119,10 @@ def _group(found: list[Operation]) -> None:
 
 def settle(made: list[list[Operation]], effects: list[Effect]) -> None:
     """Say what taps alone do not tell: that a call was refused, and what a person resolved."""
-    final = {entry.step: entry.status for entry in effects}
+    final = {entry.effect: entry.status for entry in effects}
     flat = [operation for operations in made for operation in operations]
     for at, operation in enumerate(flat):
-        if operation.ledger == "confirmed" and final[operation.step] == "rejected":
+        if operation.ledger == "confirmed" and final[operation.effect] == "rejected":
             operation.ledger = "rejected"
         if operation.name == "resolve" and operation.done and operation.group in final:
             tried = any((later.step, later.name) == (operation.group, "attempt") for later in flat[at + 1 :])

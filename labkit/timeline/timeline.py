@@ -70,7 +70,7 @@ class Timeline(msgspec.Struct, kw_only=True):
     ) -> Timeline:
         """The timeline of `run` from the traces of its processes, its effect ledger and the provider's ledger."""
         made = [operations(process, processes[at + 1 :]) for at, process in enumerate(processes)]
-        follow_ledger(made, {entry.step for entry in effects})
+        follow_ledger(made, {entry.effect for entry in effects})
         place(outside, processes, made)
         settle(made, effects)
         return cls(
