@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -22,6 +23,7 @@ from labkit.parts import Parts
 from labkit.store import artifacts
 from labkit.store.protocol import Tx
 from labkit.suspend import Suspend
+from labkit.values import Place
 
 MAX_RESULT = 1_000_000  # bytes
 Write = Callable[[Tx], None]
@@ -41,6 +43,7 @@ class LiveContext:
         self.planned: list[str] = []
         self.waits_for = ""  # set when a wait was raised: the step has to let it pass
         self._effects = self._activities = self._approvals = self._draws = 0
+        self._calls: Counter[str] = Counter()  # of this step, by kind
         self._inside = ""  # the activity that is being called
 
     def enter(self, step: str) -> None:
@@ -48,6 +51,7 @@ class LiveContext:
         self.step = step
         self.staged, self.planned, self.waits_for = [], [], ""
         self._effects = self._activities = self._approvals = self._draws = 0
+        self._calls.clear()
 
     def activity(self, function: Callable[..., Any], *args: Any, cost: float = 0.0) -> Any:
         """Call `function(call, *args)` unless the journal holds its result; see `model.Context`."""
@@ -118,6 +122,7 @@ class LiveContext:
             if answer is None:
                 reason = f"{role} decides: {question}"
                 ask = (self.run, request_id, self.step, role, question)
+                self.parts.log.ask(request_id, self.run.position, self._effects)
                 raise Suspend("waiting_for_approval", reason, lambda tx: approvals.request(tx, *ask))
             self.staged.append(lambda tx: approvals.use(tx, request_id))
             return answer
@@ -169,12 +174,15 @@ class LiveContext:
     def _call(self, kind: str, name: str, perform: Callable[[], Any], decoder: msgspec.json.Decoder[Any]) -> Any:
         """Answer from the journal, or perform and record. Both ways the result has been through bytes once."""
         event = self._recorded(kind, name)
+        self._calls[kind] += 1
+        place, log = Place(self.run.position, self.step, kind, self._calls[kind]), self.parts.log
         if event:
             self.staged = []
+            log.note(place, event.kind, event.payload)
             return self._read_back(decoder, event)
         what = f"result of {kind} {self.step}/{name} in run {self.run.run_id}"
         with self._keeping_failure(name):
-            payload = encode(perform(), what, MAX_RESULT)
+            payload = log.answer(place, lambda: encode(perform(), what, MAX_RESULT))
             result = read_back(decoder, payload, what)
         if self.parts.engine.journals:
             with self.parts.store.transaction(f"{self.step}/record") as tx:

@@ -20,12 +20,13 @@ from labkit.model import Workflow
 from labkit.provider.protocol import World
 from labkit.store import artifacts, runs
 from labkit.store.protocol import Store
+from labkit.values import ValueLog
 
 SCHEMAS = (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, artifacts.SCHEMA)
 
 
 class Parts(msgspec.Struct, kw_only=True):
-    """What a runner is made of."""
+    """What a runner is made of; `log` keeps what calls return, for whoever judges the run."""
 
     store: Store
     workflow: Workflow[Any]
@@ -35,6 +36,7 @@ class Parts(msgspec.Struct, kw_only=True):
     world: World
     clock: Clock
     chance: Callable[[str], float]
+    log: ValueLog = msgspec.field(default_factory=ValueLog)
 
 
 def chance_of(process: int) -> Callable[[str], float]:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.model import Context, State, Target, Workflow
+import msgspec
 
+<<<<<<< HEAD
+=======
+from labkit.model import ActivityCall, Context, State, Target, Workflow
+
+>>>>>>> 9156aa7 (A fault-free run is fed with the answers of the recovered one; what was approved is what is done)
 TARGETS = {
     "bank": Target(capability="dedup"),
     "desk": Target(capability="lookup"),
@@ -16,7 +21,7 @@ TARGETS = {
 class Seen(State):
     """What the steps saw."""
 
-    seen: list[Any] = []
+    seen: list[Any] = msgspec.field(default_factory=list)
 
 
 def flow(name: str) -> Workflow[Seen]:
@@ -33,3 +38,31 @@ def stamp(ctx: Context, state: Seen) -> Any:
     state.seen = [ctx.now(), ctx.random()]
     state.seen.append(ctx.effect("bank", "pay", {"at": ctx.now(), "nonce": ctx.random()}).id)
     return None
+
+
+dated = flow("dated")
+
+
+@dated.step
+def date(ctx: Context, state: Seen) -> Any:
+    """Time and chance go into the state only."""
+    state.seen = [ctx.now(), ctx.random()]
+    state.seen.append(ctx.effect("bank", "pay", {}).id)
+    return None
+
+
+promised = flow("promised")
+
+
+@promised.step
+def promise(ctx: Context, state: Seen) -> Any:
+    """A model proposes an amount, a person who is not told agrees, and it is paid."""
+    state.seen = [ctx.activity(amount)]
+    ctx.approval("boss", "shall I pay?")
+    state.seen.append(ctx.effect("bank", "pay", {"amount": state.seen[0]}).id)
+    return None
+
+
+def amount(call: ActivityCall) -> int:
+    """What a model proposes; a drifting one changes its mind."""
+    return 900 if call.drift and call.number > 1 else 100

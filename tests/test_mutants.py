@@ -43,6 +43,13 @@ def test_a_mutant_is_caught_by_crashes_and_its_counterexample_breaks_the_same_ag
     assert names(story.violations) == names(found.violations)
 
 
+@pytest.mark.parametrize("name", ["model_asked_in_the_step_that_asks_the_person"])
+def test_what_only_one_invariant_catches_breaks_no_other(name, monkeypatch):
+    mutant = next(each for each in MUTANTS if each.name == name)
+    mutant.install(monkeypatch)
+    assert set(Explorer(mutant.scenario, mutant.crashes).report().violations) == {mutant.breaks}
+
+
 @pytest.mark.parametrize("mutant", BY_TWO_WORKERS, ids=str)
 def test_a_mutant_is_caught_by_two_workers_and_the_interleaving_breaks_the_same_again(mutant, monkeypatch):
     sound = play_two(mutant)

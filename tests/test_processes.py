@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from processes import stamped
+from processes import dated, promised, stamped
 
+from labkit.bench.campaign import run as bench
 from labkit.bench.job import spec_of
 from labkit.bench.launch import DEFAULT_MODE
 from labkit.bench.trial import open_sites
 from labkit.scenario import Scenario
+from labkit.sim import explore
 from labkit.sim.lives import Simulation, first_life
 from labkit.sim.simulate import simulate
 from labkit.taps import Tap
@@ -47,3 +49,35 @@ def test_a_benched_process_has_the_clock_and_the_chance_of_a_simulated_one(engin
     assert facts(trial.evidence) == facts(simulate(scenario, schedule).evidence)
     times = {entry.request["at"] for entry in trial.evidence.outside}
     assert len(times) == (2 if engine == "snapshot" else 1)  # the others recorded what the first process saw
+
+
+def test_a_recovered_run_is_held_against_a_run_without_a_crash_that_saw_the_same_time_and_chance(engine):
+    report = explore(dated, engine=engine, crashes=2)
+    assert report.verdict == "valid", report
+
+
+def test_time_in_a_request_is_refused_by_the_ledger_of_an_engine_that_forgets_it():
+    assert explore(stamped, engine="snapshot").violations == {"every recovery ends": 9}
+    for engine in ("event-sourced", "hybrid"):
+        assert explore(stamped, engine=engine).verdict == "valid"
+
+
+def test_the_bench_says_of_moving_time_what_exploring_says(engine):
+    for workflow in (dated, stamped):
+        found = bench(engines=[engine], policies=["ledger"], workflow=workflow)
+        simulated = explore(workflow, engine=engine)
+        assert len(found.errors) == sum(simulated.violations.values())
+        assert {cell.window: cell.invariants for cell in found.cells if cell.invariants} == {}
+
+
+def test_what_was_approved_is_what_is_done_also_where_the_question_does_not_say_it(engine):
+    report = explore(promised, engine=engine, drift=True)
+    if engine == "snapshot":  # after the yes the step asks its model again
+        assert set(report.violations) == {"what was approved is what is done"}
+        (violation,) = report.counterexample.violations
+        assert 'bank.pay {"amount":100} was to be done when' in violation.text
+        assert 'bank.pay {"amount":900} was done' in violation.text
+        assert "the question 'shall I pay?' does not name amount" in violation.text
+    else:
+        assert report.verdict == "valid", report
+    assert explore(promised, engine=engine).verdict == "valid"

@@ -35,7 +35,7 @@ def perform(job: Job) -> None:
         deadly = None
     found = Found() if new else look(runner, job.run_id)
     tell = (lambda: clock.now().isoformat()) if job.clock else (lambda: "")
-    with listening(Tracer(job.trace, found, deadly, tell)):
+    with listening(Tracer(job.trace, found, deadly, runner.parts.log, tell)):
         drive(runner, job.run_id, job.inputs)
 
 

@@ -13,23 +13,27 @@ from labkit.bench.launch import last_words
 from labkit.bench.trial import Trial
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
-from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.invariants import Judged, Violation
 from labkit.check.theory import Crashed, Expected, expect, possible_crashes
 from labkit.check.windows import acknowledged
 from labkit.errors import LabError
 from labkit.scenario import Scenario
+from labkit.sim.oracle import Oracle
+from labkit.values import Values
 
 
 class Reference(NamedTuple):
     """A fault-free run: its evidence, each of its taps as a possible crash, and what theory needs to know of it.
 
-    `capability` is that of the provider of each effect's step, `activities` the number of activity calls of a step.
+    `capability` is that of the provider of each effect's step, `activities` the number of activity calls of a step;
+    `oracle` knows what a run without a crash does with other answers.
     """
 
     evidence: Evidence
     crashes: list[Crashed]
     capability: dict[str, str]
     activities: dict[str, int]
+    oracle: Oracle
 
 
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
@@ -53,8 +57,10 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     violations: list[Violation] = []
 
 
-def reference_of(trial: Trial, capabilities: Mapping[str, str], kept: Path | None = None) -> Reference:
-    """The reference that a trial without a crash is; `capabilities` are those of its world, by target.
+def reference_of(
+    scenario: Scenario, trial: Trial, capabilities: Mapping[str, str], kept: Path | None = None
+) -> Reference:
+    """The reference that a trial of `scenario` without a crash is; `capabilities` are those of its world, by target.
 
     Raises LabError when the run does not even work without a crash; `kept` is the file that keeps what it printed.
     """
@@ -71,6 +77,7 @@ def reference_of(trial: Trial, capabilities: Mapping[str, str], kept: Path | Non
         crashes=possible_crashes(life.passed),
         capability={step_of(entry.subject): capabilities[entry.target] for entry in effects},
         activities=Counter(step_of(entry.subject) for entry in evidence.outside if entry.kind == "activity"),
+        oracle=Oracle(scenario, life.values.returned),
     )
 
 
@@ -112,7 +119,9 @@ def judge_trial(
         again=Counter(acknowledged(last.passed)),
         commits=Counter(acknowledged([crash.tap for crash in reference.crashes])),
         untracked=untracked,
-        drift=scenario.drift,
     )
-    violations = judge(judged)
+    values = Values()
+    for life in trial.lives:
+        values = values.following(life.values)
+    violations = reference.oracle.judge(judged, values)
     return violations, Observed.of(evidence, untracked, violations)

@@ -16,6 +16,7 @@ from labkit.bench.errand import GRACE, PATIENCE, Errand
 from labkit.bench.trace import KILL, Found, read_trace
 from labkit.errors import InvalidInput, LabError
 from labkit.taps import Tap
+from labkit.values import Values
 
 MODES = ("zygote", "plain")
 DEFAULT_MODE = "zygote" if sys.platform == "linux" else "plain"  # forking a process with frameworks is unsafe elsewhere
@@ -28,7 +29,7 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
     """How process `pid` ended: exit `status` (negative: the signal), the taps that it `passed`, what it `found`.
 
     `tap` is where it was to die, None when it was to live. `output` is the end of what it printed, `time` what its
-    clock said last, empty for a clock that nobody moved.
+    clock said last, empty for a clock that nobody moved, `values` what its calls had returned.
     """
 
     pid: int
@@ -38,6 +39,7 @@ class Ended(msgspec.Struct, kw_only=True, frozen=True):
     output: str
     tap: Tap | None = None
     time: str = ""
+    values: Values = Values()
 
     @property
     def reached(self) -> bool:
@@ -177,8 +179,16 @@ def ended(job: Errand, pid: int, status: int) -> Ended:
     if tap and status == KILLED and tap.phase == "executed" and passed[-1:] and passed[-1][:2] == (tap.label, "before"):
         passed.append(tap)  # only the provider knows that it came so far
     output = job.output.read_bytes()[-TAIL:].decode("utf-8", "replace")
-    found = trace.found or Found()
-    return Ended(pid=pid, status=status, passed=passed, found=found, output=output, tap=tap, time=trace.time)
+    return Ended(
+        pid=pid,
+        status=status,
+        passed=passed,
+        found=trace.found or Found(),
+        output=output,
+        tap=tap,
+        time=trace.time,
+        values=trace.values,
+    )
 
 
 def _start(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from labkit.check.evidence import Evidence
+from labkit.coordination.approvals import Approval
 from labkit.model import OUTCOME, TERMINAL
+from labkit.provider.protocol import Entry
 
 NO_STEPS: Counter[str] = Counter()
 
@@ -21,12 +23,39 @@ class Violation(msgspec.Struct, frozen=True):
     text: str
 
 
+class Promise(NamedTuple):
+    """An effect that was `done` after a person said yes, and what was `meant` when the question was asked (None: no
+    such effect)."""
+
+    approval: Approval
+    meant: Entry | None
+    done: Entry
+
+    def __str__(self) -> str:
+        meant = _order(self.meant) if self.meant else "nothing"
+        return (
+            f"{self.done.subject}: {meant} was to be done when {self.approval.request_id} was asked, "
+            f"{_order(self.done)} was done{self._unnamed()}"
+        )
+
+    def _unnamed(self) -> str:
+        """What the question does not say, when it does not tell one from the other."""
+        if self.meant is None:
+            return ""
+        before, after = self.meant.request, self.done.request
+        changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        silent = [name for name in changed if str(before.get(name)) not in self.approval.question]
+        question = _short(self.approval.question)
+        return f"; the question {question!r} does not name {', '.join(silent)}" if silent else ""
+
+
 class Judged(NamedTuple):
     """What an invariant is judged on.
 
     `reference` is a fault-free run of the same scenario, and `commits` how often it commits each step (once where it
     does not say); `at_crash` is the status at the last crash; `acknowledged` counts the commits that were acknowledged
-    before it, by step, `again` those after it; `untracked` are the effects that only the provider knew of at a crash.
+    before it, by step, `again` those after it; `untracked` are the effects that only the provider knew of at a crash;
+    `promises` are effects that were done otherwise than a person had said yes to.
     """
 
     evidence: Evidence
@@ -36,7 +65,7 @@ class Judged(NamedTuple):
     again: Counter[str] = NO_STEPS
     commits: Counter[str] = NO_STEPS
     untracked: frozenset[str] = frozenset()
-    drift: bool = False
+    promises: tuple[Promise, ...] = ()
 
 
 def _duplicate(case: Judged) -> Iterator[str]:
@@ -85,7 +114,7 @@ def _approval(case: Judged) -> Iterator[str]:
 
 def _result(case: Judged) -> Iterator[str]:
     run, reference = case.evidence.run, case.reference.run
-    if case.drift or run is None or reference is None or run.status not in TERMINAL:
+    if run is None or reference is None or run.status not in TERMINAL:
         return
     pairs = [(name, getattr(run, name), getattr(reference, name)) for name in OUTCOME if name != "data"]
     if run.data != reference.data:
@@ -94,6 +123,10 @@ def _result(case: Judged) -> Iterator[str]:
     for name, found, expected in pairs:
         if found != expected:
             yield f"{name} is {_short(found)}, a fault-free run has {_short(expected)}"
+
+
+def _approved(case: Judged) -> Iterator[str]:
+    yield from (str(promise) for promise in case.promises)
 
 
 def _replay(case: Judged) -> Iterator[str]:
@@ -121,6 +154,7 @@ INVARIANTS: dict[str, Callable[[Judged], Iterator[str]]] = {
     "acknowledged progress is kept": _progress,
     "a terminal state stays": _terminal,
     "an approval is asked once and used once": _approval,
+    "what was approved is what is done": _approved,
     "a fork or a replay re-executes nothing": _replay,
     "the recovered result equals that of a fault-free run": _result,
     "every recovery ends": _finished,
@@ -130,6 +164,10 @@ INVARIANTS: dict[str, Callable[[Judged], Iterator[str]]] = {
 def judge(case: Judged) -> list[Violation]:
     """Every violation, in the order of `INVARIANTS`."""
     return [Violation(name, text) for name, rule in INVARIANTS.items() for text in rule(case)]
+
+
+def _order(entry: Entry) -> str:
+    return f"{entry.target}.{entry.operation} {_short(msgspec.json.encode(entry.request).decode())}"
 
 
 def _short(value: Any) -> str:

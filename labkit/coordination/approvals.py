@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS approvals (
 ) WITHOUT ROWID;
 """
 VERDICTS = ("approved", "edited", "rejected")
+YES = ("approved", "edited")
 _decision = msgspec.json.Decoder(Decision)
 
 

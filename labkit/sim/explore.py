@@ -16,7 +16,7 @@ import msgspec
 
 from labkit.check.cells import Cell, CellTable, Observed
 from labkit.check.evidence import step_of
-from labkit.check.invariants import NO_STEPS, Judged, Violation, judge
+from labkit.check.invariants import NO_STEPS, Judged, Violation
 from labkit.check.theory import Crashed, expect, possible_crashes
 from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
@@ -25,6 +25,7 @@ from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Life, Simulation, first_life
+from labkit.sim.oracle import Oracle
 
 MAX_CRASHES = 3
 Progress = Callable[[int], None]
@@ -117,6 +118,7 @@ class Judge:
         self.scenario = scenario
         self.simulation = Simulation(scenario)
         self.reference = first_life(self.simulation)
+        self.oracle = Oracle(scenario, self.reference.log.returned, self.simulation)
         self._commits = Counter(acknowledged(self.reference.taps))
 
     def judge(
@@ -135,9 +137,8 @@ class Judge:
             again=Counter(acknowledged(life.taps)),
             commits=self._commits,
             untracked=untracked,
-            drift=self.scenario.drift,
         )
-        violations = judge(judged)
+        violations = self.oracle.judge(judged, image.values.then(life.log))
         if life.error:
             violations.append(Violation("every recovery ends", life.error))
         return violations, Observed.of(life.evidence, untracked, violations)

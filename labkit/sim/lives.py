@@ -8,6 +8,7 @@ process runs after the crash, not even its `finally` blocks, just as after SIGKI
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from labkit.scenario import Scenario, drive
 from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
+from labkit.values import Place, Value, ValueLog, Values
 
 NOT_STORED = ("call", "lookup", "compensate")  # taps of a provider, not of a transaction
 
@@ -33,6 +35,7 @@ class Image(NamedTuple):
     """What survives a crash: the lab's database, the provider, and the effects that only the provider knows of.
 
     `process` is the number of the process that died (0: none), `time` what its clock said then, as ISO 8601 text.
+    `values` are what calls had returned by then; a successor does not find them, a judge knows them.
     """
 
     database: bytes
@@ -41,6 +44,7 @@ class Image(NamedTuple):
     untracked: frozenset[str]
     process: int = 0
     time: str = ""
+    values: Values = Values()
 
     def identity(self) -> bytes:
         """SHA-256 of all that a successor can find: the same for two images that lead to the same life."""
@@ -50,13 +54,14 @@ class Image(NamedTuple):
 
 
 class Life(NamedTuple):
-    """What one process did: its taps, for each tap the index of its image, and how it ended."""
+    """What one process did: its taps, for each tap the index of its image, how it ended, what its calls returned."""
 
     taps: list[Tap]
     image_of: list[int]
     images: list[Image]
     evidence: Evidence
     error: str
+    log: ValueLog
 
 
 class Simulation:
@@ -67,15 +72,18 @@ class Simulation:
         self.store = SqliteStore()
         self.world = scenario.twin(ManualClock())  # it stands still, so that equal lives leave equal images
         self.runner: Runner = scenario.runner(self.store, self.world, next_clock())
-        self.process = 0
+        self.process, self._values = 0, Values()
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
-    def live(self, image: Image, *, keep_images: bool) -> Life:
-        """One process from `image` to its end; with `keep_images`, what survives a crash at each of its taps."""
+    def live(self, image: Image, *, keep_images: bool, fed: Mapping[Place, Value] | None = None) -> Life:
+        """One process from `image` to its end; with `keep_images`, what survives a crash at each of its taps.
+
+        Calls in `fed` return these values instead of their own.
+        """
         self.store.restore(image.database)
         self.world.restore(image.world)
-        self.process = image.process + 1
-        self.runner = self._process(image.time)
+        self.process, self._values = image.process + 1, image.values
+        self.runner = self._process(image.time, ValueLog(fed))
         recorder = _Recorder(self, image) if keep_images else _Taps()
         error, run = "", None
         with listening(recorder):
@@ -84,18 +92,23 @@ class Simulation:
             except Exception as failure:  # whatever ends a recovery is a finding, not ours to hide
                 error = f"{type(failure).__name__}: {getattr(failure, 'what', failure)}"
         evidence = gather(self.runner, self.scenario.run_id, run)
-        return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error)
+        return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error, self.runner.parts.log)
 
     @property
     def time(self) -> str:
         """What the clock of the present process says."""
         return self.runner.parts.clock.now().isoformat()
 
-    def _process(self, died: str) -> Runner:
+    @property
+    def values(self) -> Values:
+        """What calls have returned until this very moment, in all processes."""
+        return self._values.then(self.runner.parts.log)
+
+    def _process(self, died: str, log: ValueLog) -> Runner:
         """A new process: what engine, policy or runner kept in memory died with the old one, at the time `died`."""
         parts, names = self.runner.parts, self.scenario
         new = {"engine": ENGINES[names.engine](parts.store, parts.codec), "policy": POLICIES[names.policy]()}
-        moved = {"clock": next_clock(died), "chance": chance_of(self.process)}
+        moved = {"clock": next_clock(died), "chance": chance_of(self.process), "log": log}
         return Runner(replace(parts, **new, **moved), tenant=self.runner.tenant)
 
     def survivors(self, database: bytes) -> Image:
@@ -103,7 +116,7 @@ class Simulation:
         tenant, run_id = self.runner.tenant, self.scenario.run_id
         unknown = frozenset(untracked(self.runner.parts, tenant, run_id))
         status = status_of(self.store, tenant, run_id)
-        return Image(database, self.world.image(), status, unknown, self.process, self.time)
+        return Image(database, self.world.image(), status, unknown, self.process, self.time, self.values)
 
 
 class _Taps:
@@ -139,7 +152,8 @@ class _Recorder(_Taps):
             outside != self._outside or time != last.time
         ):  # an open transaction dies with the process: the last image's database stands
             world = simulation.world.image()
-            self.images.append(last._replace(world=world, untracked=self._unknown(last, phase), time=time))
+            unknown, values = self._unknown(last, phase), simulation.values
+            self.images.append(last._replace(world=world, untracked=unknown, time=time, values=values))
         self._outside = outside
         self.image_of.append(len(self.images) - 1)
 

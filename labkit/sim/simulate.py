@@ -15,9 +15,10 @@ import msgspec
 
 from labkit.cases import known_case
 from labkit.check.evidence import Evidence, gather, untracked
-from labkit.check.invariants import Judged, Violation, judge
+from labkit.check.invariants import Judged, Violation
 from labkit.check.windows import acknowledged, windows
 from labkit.clock import ManualClock, next_clock
+from labkit.coordination.approvals import of_run as approvals_of
 from labkit.errors import InvalidInput
 from labkit.model import Run, Workflow
 from labkit.provider.twin import Image as TwinImage
@@ -26,9 +27,11 @@ from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Simulation, first_life
+from labkit.sim.oracle import Oracle
 from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Crash, Tap, TapCounter, listening
+from labkit.values import Values
 
 MOST_SHRUNK = 6
 
@@ -82,6 +85,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     reference = first_life(simulation)
     processes: list[Process] = []
     unknown: set[str] = set()
+    values = Values()
     at_crash, died = "none", ""
     for number, crash in enumerate([*crashes, None], 1):
         clock = next_clock(died)
@@ -89,6 +93,8 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         begin = Image(store.image(), world.image(), at_crash, frozenset(), number - 1, died)
         process, run = _live(runner, scenario, world, crash)
         processes.append(process)
+        durable = {each.request_id for each in approvals_of(store, scenario.run_id)}
+        values = values.then(runner.parts.log).of(durable)
         if crash:
             process.window = _window(simulation, begin, crash)
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
@@ -102,9 +108,8 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         again=Counter(acknowledged(processes[-1].taps)),
         commits=Counter(acknowledged(reference.taps)),
         untracked=frozenset(unknown),
-        drift=scenario.drift,
     )
-    violations = judge(judged)
+    violations = Oracle(scenario, reference.log.returned, simulation).judge(judged, values)
     if processes[-1].error:
         violations.append(Violation("every recovery ends", processes[-1].error))
     return Story(processes=processes, evidence=evidence, violations=violations)

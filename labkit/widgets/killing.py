@@ -11,6 +11,7 @@ from labkit.lab.facade import Lab
 from labkit.scenario import Scenario
 from labkit.scratch import scratch_folder
 from labkit.sim.lives import Life
+from labkit.values import ValueLog
 from labkit.widgets.rehearsal import Death, Rehearsal, Told, lost_steps
 
 
@@ -63,5 +64,5 @@ def _resume(lab: Lab, rehearsal: Rehearsal, deaths: Sequence[Death]) -> Told:
     except LabError as failure:
         error = f"{type(failure).__name__}: {failure.what}"
     known = lab.evidence(scenario.run_id)
-    violations, _ = rehearsal.judged(Life([], [], [], known, error), deaths)
+    violations, _ = rehearsal.judged(Life([], [], [], known, error, ValueLog()), deaths)
     return Told(lab.timeline(scenario.run_id), violations, lost_steps(known, rehearsal.reference.evidence), error)

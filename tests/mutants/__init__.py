@@ -17,7 +17,7 @@ from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import Scenario
 
-FILES = ("approvals", "effects", "engines", "outbox", "owners", "recovery", "runners", "workflows")
+FILES = ("approvals", "effects", "engines", "outbox", "owners", "promises", "recovery", "runners", "workflows")
 MUTANTS: list[Mutant] = []
 
 
@@ -43,6 +43,7 @@ def mutant(
     policy: str = "ledger",
     provider: str = "dedup",
     faults: tuple[Fault, ...] = (),
+    drift: bool = False,
     crashes: int = 1,
     workers: int = 1,
 ) -> Callable[[Callable[[MonkeyPatch], None]], Callable[[MonkeyPatch], None]]:
@@ -50,7 +51,13 @@ def mutant(
 
     def register(install: Callable[[MonkeyPatch], None]) -> Callable[[MonkeyPatch], None]:
         scenario = Scenario(
-            workflow=workflow, inputs=workflow.example, engine=engine, policy=policy, provider=provider, faults=faults
+            workflow=workflow,
+            inputs=workflow.example,
+            engine=engine,
+            policy=policy,
+            provider=provider,
+            faults=faults,
+            drift=drift,
         )
         MUTANTS.append(Mutant(install.__name__, breaks, install, scenario, crashes, workers))
         return install
