@@ -6,11 +6,8 @@ from typing import Any
 
 import msgspec
 
-<<<<<<< HEAD
-=======
 from labkit.model import ActivityCall, Context, State, Target, Workflow
 
->>>>>>> 9156aa7 (A fault-free run is fed with the answers of the recovered one; what was approved is what is done)
 TARGETS = {
     "bank": Target(capability="dedup"),
     "desk": Target(capability="lookup"),

@@ -23,6 +23,7 @@ from labkit.errors import InvalidInput, LabError
 from labkit.provider.ledger_file import read_ledger
 from labkit.provider.process import ProviderProcess
 from labkit.scenario import Scenario
+from labkit.sim.oracle import Oracle
 from labkit.taps import Tap
 
 SCENARIO = Scenario(workflow=refund, inputs={"case": 17})
@@ -155,7 +156,9 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path):
 def test_a_tap_that_is_not_reached_never_counts_as_passed(site):
     tap = Tap("execute_refund/call", "before", 2)
     trial = site.trial(SCENARIO, "trial", [tap])
-    outcome = outcome_of("trial", SCENARIO, [Crashed(tap, "W2", True)], trial, Reference(None, [], {}, {}), 0.0)
+    outcome = outcome_of(
+        "trial", SCENARIO, [Crashed(tap, "W2", True)], trial, Reference(None, [], {}, {}, Oracle(SCENARIO, {})), 0.0
+    )
     assert (outcome.kind, outcome.observed, trial.evidence) == ("not reached", None, None)
     assert "status 0" in outcome.detail and str(tap) in outcome.detail
 
