@@ -57,6 +57,7 @@ TIME_OUTS = [
     "Error: connect ETIMEDOUT 10.0.0.1:443",
     "ECONNRESET",
     "[Errno 110] Connection timed out",
+    "Error: the payment service did not answer within 30 seconds; it is not known whether the refund was made",
     "Error: read ECONNRESET",
     "Error: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
     "Connection reset by peer",

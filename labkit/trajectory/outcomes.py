@@ -43,7 +43,9 @@ _LOST = re.compile(
     r"|\be(?:socket)?timedout\b|\beconn(?:reset|aborted)\b|\bepipe\b|\bbroken pipe\b|\bsocket hang up\b"
     r"|\b(?:connection|stream|transport|peer|remote end|server) (?:was |has been |unexpectedly |is )*"
     r"(?:reset|closed|aborted|lost|dropped|disconnected|broken|error)\b|\bfetch failed\b|\bnetwork error\b"
-    r"|\b504\b\W+gateway|\bbad gateway\b|\bno (?:reply|response|answer) (?:from|received|within|in time)\b",
+    r"|\b504\b\W+gateway|\bbad gateway\b|\bno (?:reply|response|answer) (?:from|received|within|in time)\b"
+    r"|\b(?:did|does) ?n[o\u2019']t (?:answer|respond|reply)\b|\b(?:not known|unknown) whether\b"
+    r"|\boutcome (?:is )?unknown\b",
     re.I,
 )
 SUBJECT = (
