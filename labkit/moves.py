@@ -65,13 +65,16 @@ def _step_returned(workflow: Workflow[Any], name: str, returned: Any) -> str:
     return found
 
 
-def apply(run: Run[Any], name: str, move: Move, planned: list[str]) -> None:
-    """Change `run` as `move` says: step `name` is completed, and leaves the effects `planned` to be delivered."""
+def apply(run: Run[Any], name: str, move: Move, planned: list[str], *, rejected: bool = False) -> None:
+    """Change `run` as `move` says: step `name` is over, and leaves the effects `planned` to be delivered.
+
+    It counts as completed unless it was `rejected`: a call of it was turned down for good, and that ended it.
+    """
     run.pending_effects = list(planned)
     run.next_transition, run.status, run.reason, run.closing = move.next, move.status, move.reason, move.closing
     if name == CLOSE:
         return
     run.position += 1
     run.budgets.steps_remaining -= 1
-    if name not in run.completed_steps:
+    if not rejected and name not in run.completed_steps:
         run.completed_steps.append(name)

@@ -186,10 +186,11 @@ class Runner:
     def _step(self, ctx: LiveContext, name: str) -> None:
         step = close if name == CLOSE else self.parts.workflow.find(name)
         ctx.enter(name)
+        rejected = False
         try:
             returned = step(ctx, ctx.run.data)
         except EffectRejected as refused:
-            returned = Done("failed", refused.what)
+            returned, rejected = Done("failed", refused.what), True
         except LabError:
             raise
         except (Exception, SystemExit) as error:
@@ -199,11 +200,11 @@ class Runner:
             raise StepFailed(what, safe="nothing of it was committed", next="catch Exception, never BaseException")
         move = next_move(self.parts.workflow, ctx.run, name, returned, deliver_first=bool(ctx.planned))
         if ctx.journal.take("completed", name, move.to):
-            apply(ctx.run, name, move, ctx.planned)
+            apply(ctx.run, name, move, ctx.planned, rejected=rejected)
             return
-        with self.parts.store.transaction(f"{name}/commit") as tx:
+        with self.parts.store.transaction(f"{name}/{'reject' if rejected else 'commit'}") as tx:
             ctx.flush(tx)
-            apply(ctx.run, name, move, ctx.planned)
+            apply(ctx.run, name, move, ctx.planned, rejected=rejected)
             self.parts.engine.commit(tx, ctx.run, Event(0, "completed", name, move.to, b""))
 
     def _drain(self, ctx: LiveContext) -> bool:

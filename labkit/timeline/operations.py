@@ -98,7 +98,7 @@ def follow_ledger(made: list[list[Operation]], known: Collection[str]) -> None:
     for operation in chain.from_iterable(made):
         if operation.done and operation.effect in known:
             operation.ledger = LEDGER_AFTER.get(operation.name, "")
-            if operation.name == "commit" and operation.effect not in planned:
+            if operation.name in ("commit", "reject") and operation.effect not in planned:
                 operation.ledger = "planned"  # an outbox without a journal plans with the commit
             planned.add(operation.effect)
 
