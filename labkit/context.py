@@ -22,7 +22,7 @@ from labkit.model import ApprovalRef, Decision, Event, Order, Receipt, Run
 from labkit.parts import Parts
 from labkit.store import artifacts
 from labkit.store.protocol import Tx
-from labkit.suspend import Suspend
+from labkit.suspend import Suspend, for_timer
 from labkit.values import Place
 
 MAX_RESULT = 1_000_000  # bytes
@@ -135,7 +135,7 @@ class LiveContext:
 
         def perform() -> None:
             if self.parts.clock.now() < until:
-                raise Suspend("waiting_for_timer", f"until {when}", lambda tx: None)
+                raise for_timer(when)
 
         self._call("timer", when, perform, _plain)
 

@@ -32,11 +32,21 @@ MOST_TOLD = 5
 Progress = Callable[[int, int], None]
 
 
+class Open(msgspec.Struct):
+    """What is wrong or unsettled about one combination, whatever crashes."""
+
+    engine: str
+    policy: str
+    provider: str
+    reason: str
+
+
 class MatrixReport(msgspec.Struct, kw_only=True):
     """The table. `unexpected` counts schedules in which theory and observation disagree; `seconds` is wall time.
 
-    `counterexamples` holds one for each combination in which an invariant was broken; `recoveries` counts the
-    processes that were really simulated for the `schedules`.
+    `counterexamples` holds one for each combination in which an invariant was broken; `open` says of a combination
+    what is wrong or unsettled about it whatever crashes; `recoveries` counts the processes that were really simulated
+    for the `schedules`.
     """
 
     workflow: str
@@ -48,6 +58,12 @@ class MatrixReport(msgspec.Struct, kw_only=True):
     recoveries: int
     disagreements: list[dict[str, Any]]
     counterexamples: list[Counterexample]
+    open: list[Open] = []
+
+    @property
+    def ok(self) -> bool:
+        """True when theory expected each schedule, and nothing is wrong or open whatever crashes."""
+        return not (self.unexpected or self.open)
 
 
 def matrix(
@@ -88,7 +104,13 @@ def matrix(
         recoveries=sum(report.recoveries for report in ordered),
         disagreements=[found for report in ordered for found in report.disagreements[:MOST_TOLD]],
         counterexamples=[report.counterexample for report in ordered if report.counterexample],
+        open=[found for report in ordered for found in _open(report)],
     )
+
+
+def _open(report: Report) -> Iterator[Open]:
+    for reason in [*report.wrong(), *report.unsettled()]:
+        yield Open(report.engine, report.policy, report.provider, reason)
 
 
 def _explore_all(
@@ -132,4 +154,18 @@ def render(report: MatrixReport) -> RenderableType:
         f"crash at {', then at '.join(found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
-    return Group(cell_table(report.cells, title, "schedules"), *told)
+    return Group(cell_table(report.cells, title, "schedules"), *told, *_grouped(report.open))
+
+
+def _grouped(found: list[Open]) -> list[str]:
+    """A line a reason, with the combinations that it is true of."""
+    by_reason: dict[str, list[Open]] = {}
+    for each in found:
+        by_reason.setdefault(each.reason, []).append(each)
+    return [f"{_names(group)}: {reason}" for reason, group in by_reason.items()]
+
+
+def _names(group: list[Open]) -> str:
+    """The engines, policies and providers of some combinations."""
+    columns = zip(*((each.engine, each.policy, each.provider) for each in group), strict=True)
+    return ", ".join(" and ".join(dict.fromkeys(column)) for column in columns)

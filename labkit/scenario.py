@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from labkit.clock import Clock, SystemClock
+from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.coordination import approvals
 from labkit.errors import InvalidInput, UnknownRun, known
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
@@ -19,10 +20,12 @@ from labkit.provider.twin import Twin
 from labkit.runner import Runner, check_names
 from labkit.store import runs
 from labkit.store.protocol import Store
+from labkit.suspend import timer_of
 
 AS_DECLARED = "as-declared"
 PROVIDERS = (*CAPABILITIES, AS_DECLARED)
 MANAGER = "manager"
+MOST_WAITS = 30  # a step may ask the time anew at each wake-up, and so never be done
 
 
 def require_workflow(given: Any) -> Workflow[Any]:
@@ -101,7 +104,8 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
 def drive(runner: Runner, run_id: str, inputs: dict[str, Any]) -> Run[Any]:
     """What a new process does: begin the run if it is not there, else resume it; approve what it asks for.
 
-    Returns the run when it is closed or waits for something that an approval does not give.
+    A clock that stands still is moved on to the time that the run waits for; the machine's is not. Returns the run
+    when it is closed, waits for something else, or has waited `MOST_WAITS` times in one step.
     """
     store = runner.parts.store
     try:
@@ -109,14 +113,28 @@ def drive(runner: Runner, run_id: str, inputs: dict[str, Any]) -> Run[Any]:
     except UnknownRun:
         runner.begin(run_id, inputs)
     run = runner.resume(run_id)
-    while run.status == "waiting_for_approval":
-        approve_all(store, runner.tenant, run_id)
+    waits: Counter[int] = Counter()
+    while waits[run.position] < MOST_WAITS and _end_wait(runner, run):
+        waits[run.position] += 1
         run = runner.resume(run_id)
     return run
 
 
-def approve_all(store: Store, tenant: str, run_id: str) -> None:
-    """Play the manager: approve every open question of a run."""
-    for asked in approvals.of_run(store, run_id):
-        if asked.status == "requested":
-            approvals.decide(store, tenant, asked.request_id, Decision(verdict="approved", by=MANAGER))
+def _end_wait(runner: Runner, run: Run[Any]) -> bool:
+    """Give a waiting run what it waits for: a yes, or the time where it is ours to move. False when there is nothing
+    to give."""
+    clock = runner.parts.clock
+    if run.status == "waiting_for_approval":
+        return bool(approve_all(runner.parts.store, runner.tenant, run.run_id))
+    if run.status == "waiting_for_timer" and isinstance(clock, ManualClock):
+        clock.advance_to(timer_of(run.reason))
+        return True
+    return False
+
+
+def approve_all(store: Store, tenant: str, run_id: str) -> int:
+    """Play the manager: approve every open question of a run; say how many there were."""
+    asked = [each for each in approvals.of_run(store, run_id) if each.status == "requested"]
+    for each in asked:
+        approvals.decide(store, tenant, each.request_id, Decision(verdict="approved", by=MANAGER))
+    return len(asked)

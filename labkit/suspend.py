@@ -16,3 +16,16 @@ class Suspend(BaseException):
     def __init__(self, status: str, reason: str, write: Callable[[Tx], None]) -> None:
         self.status, self.reason, self.write = status, reason, write
         super().__init__(f"{status}: {reason}")
+
+
+UNTIL = "until "
+
+
+def for_timer(when: str) -> Suspend:
+    """The wait for the ISO 8601 time `when`."""
+    return Suspend("waiting_for_timer", f"{UNTIL}{when}", lambda tx: None)
+
+
+def timer_of(reason: str) -> str:
+    """The ISO 8601 time that a run which waits for its timer gives as its reason."""
+    return reason.removeprefix(UNTIL)

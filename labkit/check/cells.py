@@ -11,6 +11,7 @@ import msgspec
 from labkit.check.evidence import Evidence
 from labkit.check.invariants import Violation
 from labkit.check.theory import Expected, foreseen
+from labkit.check.verdict import left_for_a_person, verdict
 from labkit.check.windows import WINDOWS
 
 MOST_TOLD = 20
@@ -42,7 +43,8 @@ class Cell(msgspec.Struct, kw_only=True):
     """One row. The five counts and `unexpected` are schedules (activities_repeated: calls made again).
 
     `expected` is what theory says of the five, `unexpected` how many schedules it did not foresee.
-    `verdict` is `valid`, `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person).
+    `unsettled` counts what is open about the combination as a whole, whatever crashes, and `verdict` heeds it: `valid`,
+    `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person, something is unsettled).
     """
 
     engine: str
@@ -57,6 +59,7 @@ class Cell(msgspec.Struct, kw_only=True):
     activities_repeated: int = 0
     expected: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     unexpected: int = 0
+    unsettled: int = 0
     verdict: str = "valid"
     invariants: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -102,9 +105,14 @@ class CellTable:
                 told = [f"{violation.invariant}: {violation.text}" for violation in violations]
                 self.disagreements.append({**names, "schedule": schedule, "differs": differs, "told": told})
 
-    def finish(self) -> list[Cell]:
-        """The cells, in the order of the windows; a window without a schedule has no cell."""
+    def finish(self, wrong: Sequence[str] = (), unsettled: Sequence[str] = ()) -> list[Cell]:
+        """The cells, in the order of the windows; a window without a schedule has no cell.
+
+        `wrong` and `unsettled` are what is broken or open about all of them.
+        """
         for window, cell in self._cells.items():
             cell.invariants = dict(self._broken[window])
-            cell.verdict = "invalid" if cell.invariants else "unknown" if cell.ambiguous else "valid"
+            cell.unsettled = len(unsettled)
+            open_points = [*unsettled, *left_for_a_person(cell.ambiguous)]
+            cell.verdict = verdict([*cell.invariants, *wrong], open_points)
         return [cell for cell in self._cells.values() if cell.schedules]

@@ -42,7 +42,7 @@ def matrix(
 ) -> None:
     """Explore every schedule of crashes for engine x policy x provider; compare with what theory expects.
 
-    Exit code 1 when a schedule came out otherwise than expected.
+    Exit code 1 when a schedule came out otherwise than expected, or when a run did not reach its end.
     """
     from labkit import matrix as table_of
 
@@ -59,7 +59,7 @@ def matrix(
             progress=tell,
         )
     emit(as_json, begun_with(given, report), lambda: said_with(given, table_of.render(report)))
-    raise typer.Exit(1 if report.unexpected else 0)
+    raise typer.Exit(0 if report.ok else 1)
 
 
 def explore(
@@ -77,7 +77,7 @@ def explore(
 ) -> None:
     """Explore every schedule of crashes of one combination; save the shortest that breaks an invariant.
 
-    Exit code 1 when an invariant was broken.
+    Exit code 1 when an invariant was broken, or when something was not reached or is open.
     """
     from labkit.sim import explore as search
 

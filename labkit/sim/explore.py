@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import msgspec
-
-from labkit.check.cells import Cell, CellTable, Observed
+from labkit.check.cells import CellTable, Observed
 from labkit.check.evidence import step_of
 from labkit.check.invariants import NO_STEPS, Judged, Violation
 from labkit.check.theory import Crashed, expect, possible_crashes
+from labkit.check.verdict import missing
 from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
@@ -26,50 +25,10 @@ from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Life, Simulation, first_life
 from labkit.sim.oracle import Oracle
+from labkit.sim.report import Report
 
 MAX_CRASHES = 3
 Progress = Callable[[int], None]
-
-
-class Report(msgspec.Struct, kw_only=True):
-    """What exploring one scenario found. `recoveries` counts the lives that were really run for the schedules."""
-
-    workflow: str
-    engine: str
-    policy: str
-    provider: str
-    crashes: int
-    schedules: int
-    recoveries: int
-    seconds: float
-    cells: list[Cell]
-    unexpected: int
-    disagreements: list[dict[str, Any]]
-    violations: dict[str, int]
-    ambiguous: int
-    counterexample: Counterexample | None
-
-    @property
-    def ok(self) -> bool:
-        """True when schedules were explored and none broke an invariant."""
-        return self.schedules > 0 and not self.violations
-
-    @property
-    def verdict(self) -> str:
-        """`invalid`, `unknown` (some effect was left for a person) or `valid`."""
-        return "invalid" if self.violations else "unknown" if self.ambiguous else "valid"
-
-    def __str__(self) -> str:
-        broken = ", ".join(f"{name} ({count}x)" for name, count in self.violations.items()) or "no invariant broken"
-        return (
-            f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {broken}; "
-            f"all {self.schedules:,} schedules of {bound(self.crashes)} in {self.seconds:.1f} s"
-        )
-
-
-def bound(crashes: int) -> str:
-    """How far was looked: `one crash`, `one or two crashes`, `one to three crashes`."""
-    return ("one crash", "one or two crashes", "one to three crashes")[crashes - 1]
 
 
 class Branch(NamedTuple):
@@ -167,7 +126,7 @@ class Explorer(Judge):
         begun = time.perf_counter()
         self._explore(self.reference, Branch([()]))
         scenario = self.scenario
-        return Report(
+        found = Report(
             workflow=scenario.workflow.name,
             engine=scenario.engine,
             policy=scenario.policy,
@@ -176,13 +135,16 @@ class Explorer(Judge):
             schedules=self.schedules,
             recoveries=self.recoveries,
             seconds=time.perf_counter() - begun,
-            cells=self.table.finish(),
+            cells=[],
             unexpected=self.table.unexpected,
             disagreements=self.table.disagreements,
             violations=dict(self.violations),
             ambiguous=self.ambiguous,
             counterexample=self._counterexample(),
+            missing=missing(self.reference.evidence, self.reference.taps),
         )
+        found.cells = self.table.finish(found.wrong(), found.unsettled())
+        return found
 
     def _explore(self, life: Life, branch: Branch) -> None:
         depth = len(branch.schedules[0]) + 1

@@ -1,0 +1,74 @@
+"""What exploring one scenario found, and why the verdict is what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from labkit.check.cells import Cell
+from labkit.check.invariants import Violation
+from labkit.check.verdict import broken_rules, left_for_a_person, verdict
+from labkit.sim.counterexample import Counterexample
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """What exploring one scenario found. `recoveries` counts the lives that were really run for the schedules.
+
+    `missing` is what was not reached, with its place; `questions` are effects that may be one and the same;
+    `without_crash` is what the run breaks when nothing crashes; `leaks` are what steps read past `ctx`.
+    """
+
+    workflow: str
+    engine: str
+    policy: str
+    provider: str
+    crashes: int
+    schedules: int
+    recoveries: int
+    seconds: float
+    cells: list[Cell]
+    unexpected: int
+    disagreements: list[dict[str, Any]]
+    violations: dict[str, int]
+    ambiguous: int
+    counterexample: Counterexample | None
+    missing: list[str] = []
+    questions: list[str] = []
+    without_crash: list[Violation] = []
+    leaks: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        """True when schedules were explored, nothing was broken, and nothing is missing or open."""
+        return self.schedules > 0 and not (self.violations or self.wrong() or self.unsettled())
+
+    @property
+    def verdict(self) -> str:
+        """`invalid` when something was broken, `unknown` when something is left open or was not reached, or `valid`."""
+        return verdict([*self.violations, *self.wrong()], [*left_for_a_person(self.ambiguous), *self.unsettled()])
+
+    def wrong(self) -> list[str]:
+        """What is broken whatever crashes."""
+        return [f"without any crash: {each.invariant}: {each.text}" for each in self.without_crash]
+
+    def unsettled(self) -> list[str]:
+        """What is open whatever crashes."""
+        return [*self.missing, *self.questions, *self.leaks]
+
+    def reasons(self) -> list[str]:
+        """Why the verdict is not `valid`, worst first; empty when it is."""
+        broken = [*self.wrong(), *broken_rules(self.violations)]
+        return [*broken, *left_for_a_person(self.ambiguous), *self.unsettled()]
+
+    def __str__(self) -> str:
+        why = "; ".join(self.reasons()) or "no invariant broken"
+        return (
+            f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {why}; "
+            f"all {self.schedules:,} schedules of {bound(self.crashes)} in {self.seconds:.1f} s"
+        )
+
+
+def bound(crashes: int) -> str:
+    """How far was looked: `one crash`, `one or two crashes`, `one to three crashes`."""
+    return ("one crash", "one or two crashes", "one to three crashes")[crashes - 1]
