@@ -61,6 +61,10 @@ class EffectUnknown(LabError):
     """A provider did not answer clearly: the effect may or may not have happened."""
 
 
+class ProviderAway(LabError):
+    """Nobody was there to take a call: nothing was sent, so nothing was done, and it may be tried again."""
+
+
 class Unsupported(LabError):
     """This engine, policy or provider does not offer the operation."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from labkit.codec import has_secret
-from labkit.errors import ActivityFailed, Drift, EffectRejected, EffectUnknown, InvalidState, LabError
+from labkit.errors import ActivityFailed, Drift, EffectRejected, EffectUnknown, InvalidState, LabError, ProviderAway
 from labkit.model import Event
 
-FAILURES: tuple[type[LabError], ...] = (ActivityFailed, EffectUnknown, EffectRejected, InvalidState)
+FAILURES: tuple[type[LabError], ...] = (ActivityFailed, EffectUnknown, EffectRejected, ProviderAway, InvalidState)
 
 
 class Failure(msgspec.Struct, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from browser import browser, page  # noqa: F401 - fixtures
 from hypothesis import settings
+from worlds import make, provider  # noqa: F401 - fixtures
 
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES

@@ -12,9 +12,9 @@ from workflows import Rig, chain, taps_of
 
 from labkit.effects import ledger
 from labkit.effects.key import effect_key
-from labkit.errors import EffectRejected, EffectUnknown, InvalidInput, LabError, StaleWrite
+from labkit.errors import EffectRejected, EffectUnknown, InvalidInput, LabError, ProviderAway, StaleWrite
 from labkit.model import CAPABILITIES, Budgets, Order, Receipt
-from labkit.provider.faults import Fault
+from labkit.provider.faults import Fault, faults_for
 
 PAY = [["bank.pay"], ["think"]]
 
@@ -145,6 +145,24 @@ def test_an_answer_that_is_late_but_comes_in_time_is_an_answer(engine, policy):
     rig = Rig(chain(PAY), engine, policy, "neither", [Fault("bank", "pay", 1, "late", seconds=1)])
     assert rig.drive().status == "completed"
     assert rig.executed() == {"r/0.s0": 1}
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_a_provider_that_is_away_costs_no_attempt_and_the_run_goes_on_when_it_is_back(engine, policy, capability):
+    rig = Rig(chain(PAY), engine, policy, capability, faults_for("away", "bank", "pay", 1))
+    for _ in range(2):
+        with pytest.raises(ProviderAway):
+            rig.drive()
+        assert [(entry.status, entry.attempts) for entry in rig.effects()] in ([], [("planned", 0)])
+    assert rig.drive().status == "completed" and rig.executed() == {"r/0.s0": 1}
+
+
+def test_a_provider_that_is_away_says_nothing_of_an_earlier_attempt():
+    rig = Rig(chain(PAY), policy="ledger", provider="dedup", faults=faults_for("away", "bank", "pay", 2))
+    rig.crash("s0/call:executed#1")
+    with pytest.raises(ProviderAway):
+        rig.drive()
+    assert [(entry.status, entry.attempts) for entry in rig.effects()] == [("ambiguous", 1)]
 
 
 @pytest.mark.parametrize("reason", EffectRejected.REASONS)

@@ -2,72 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from labkit.errors import EffectRejected, EffectUnknown, InvalidInput, Unsupported
-from labkit.model import ActivityCall, Order, Target
-from labkit.provider.client import Client
-from labkit.provider.faults import Fault
-from labkit.provider.process import ProviderProcess
-from labkit.provider.twin import Twin
+from labkit.errors import EffectRejected, InvalidInput, Unsupported
+from labkit.model import ActivityCall
 from labkit.taps import listening
-
-TARGETS = {
-    "payments": Target(capability="dedup"),
-    "tickets": Target(capability="lookup"),
-    "mail": Target(capability="neither"),
-}
-NUMBERS = itertools.count()
-DONE = ["before", "executed", "after"]
-NOT_DONE = ["before", "after"]
-
-
-@pytest.fixture(scope="module")
-def provider(tmp_path_factory):
-    with ProviderProcess(tmp_path_factory.mktemp("provider")) as started:
-        yield started
-
-
-@pytest.fixture(params=["twin", "process"])
-def make(request):
-    """Make a world of TARGETS; options as for Twin."""
-    if request.param == "twin":
-        yield lambda **options: Twin(TARGETS, **options)
-        return
-    url, clients = request.getfixturevalue("provider").url, []
-
-    def client(patience=5.0, **options):
-        opened = Client(url, f"world-{next(NUMBERS)}", patience=patience)
-        opened.create(TARGETS, **options)
-        clients.append(opened)
-        return opened
-
-    yield client
-    for opened in clients:
-        opened.close_world()
-        opened.close()
-
-
-def order(target="payments", key="k1", operation="refund", **request):
-    return Order(target=target, operation=operation, request=request, subject="s1", label="pay/call", key=key)
-
-
-def kinds(world):
-    return [entry.kind for entry in world.entries()]
-
-
-def phases(call):
-    """Run `call`; return what it returned or raised, and the phases it tapped under its own label."""
-    seen = []
-    with listening(lambda label, phase: seen.append((label, phase))):
-        try:
-            result = call()
-        except (EffectRejected, EffectUnknown) as error:
-            result = error
-    assert {label for label, _ in seen} == {"pay/call"}
-    return result, [phase for _, phase in seen]
+from tests.worlds import DONE, NOT_DONE, TARGETS, kinds, order, phases
 
 
 def test_a_world_knows_its_targets_and_refuses_others(make):
@@ -175,56 +115,6 @@ def test_a_receipt_that_a_target_never_gave_cannot_be_compensated(make):
         error, tapped = phases(lambda t=target, r=receipt_id: world.compensate(t, r, "pay/call"))
         assert isinstance(error, EffectRejected) and error.reason == "gone" and tapped == NOT_DONE
     assert kinds(world) == ["effect"]
-
-
-@pytest.mark.parametrize(
-    ("what", "error", "written", "tapped"),
-    [
-        ("refuse", EffectRejected, ["refused"], NOT_DONE),
-        ("fail_before", EffectUnknown, [], NOT_DONE),
-        ("fail_after", EffectUnknown, ["effect"], DONE),
-        ("late", EffectUnknown, ["effect"], DONE),
-    ],
-)
-def test_a_fault_strikes_at_its_call_and_at_no_other(make, what, error, written, tapped):
-    fault = Fault("payments", "refund", 2, what, reason="budget_spent", seconds=600)
-    world = make(faults=[fault], patience=0.2)
-    world.call(order(key="k1")), world.call(order(key="k1", operation="charge", target="mail"))
-    result, seen = phases(lambda: world.call(order(key="k2")))
-    assert isinstance(result, error) and seen == tapped
-    assert kinds(world) == ["effect", "effect", *written]
-    assert getattr(result, "reason", "budget_spent") == "budget_spent"
-    receipt, seen = phases(lambda: world.call(order(key="k2")))
-    assert seen == DONE and world.entries()[-1].receipt_id == receipt.id
-    assert kinds(world).count("effect") == 3
-
-
-def test_a_late_answer_within_patience_is_an_answer(make):
-    world = make(faults=[Fault("payments", "refund", 1, "late", seconds=0.01)])
-    receipt, seen = phases(lambda: world.call(order()))
-    assert receipt.status == "done" and seen == DONE
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"target": "bank"},
-        {"nth": 0},
-        {"what": "explode"},
-        {"reason": "mood"},
-        {"seconds": -1.0},
-        {"seconds": float("nan")},
-        {"seconds": 1e9},
-    ],
-)
-def test_a_fault_that_makes_no_sense_is_refused(make, fields):
-    with pytest.raises(InvalidInput):
-        make(faults=[Fault(**{"target": "mail", "operation": "send", "nth": 1, "what": "late"} | fields)])
-
-
-def test_two_faults_at_one_call_are_refused(make):
-    with pytest.raises(InvalidInput, match="call 1 of mail send has two"):
-        make(faults=[Fault("mail", "send", 1, "late"), Fault("mail", "send", 1, "refuse")])
 
 
 def test_what_a_caller_changes_later_does_not_reach_the_ledger(make):

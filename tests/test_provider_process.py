@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labkit.errors import EffectUnknown, InvalidInput, InvalidState, LabError
+from labkit.errors import EffectUnknown, InvalidInput, InvalidState, LabError, ProviderAway
 from labkit.model import Order, Target
 from labkit.provider.client import Client
 from labkit.provider.ledger_file import read_ledger
@@ -60,7 +60,7 @@ def test_a_ledger_survives_the_kill_of_its_provider_and_the_next_one_goes_on(tmp
         assert client.note_activity("s", "draft").number == 1
         psutil.Process(provider.pid).kill()
         phases = []
-        with listening(lambda _, phase: phases.append(phase)), pytest.raises(EffectUnknown):
+        with listening(lambda _, phase: phases.append(phase)), pytest.raises((EffectUnknown, ProviderAway)):
             client.call(order)
         assert phases == ["before", "after"]
         client.close()

@@ -18,7 +18,7 @@ from labkit.effects.decision import Checkpoint, decide
 from labkit.effects.key import effect_of
 from labkit.effects.ledger import Entry
 from labkit.effects.reconcile import reconcile, wait_for_person
-from labkit.errors import EffectRejected, EffectUnknown
+from labkit.errors import EffectRejected, EffectUnknown, ProviderAway
 from labkit.model import Order, Receipt, Run, Target
 from labkit.provider.protocol import World
 from labkit.store import runs
@@ -197,7 +197,12 @@ def evidence(run: Run[Any], entry: Entry) -> Checkpoint:
 
 
 def attempt(fx: Effect, entry: Entry) -> Entry:
-    """Try once: mark as executing, call, write down what the provider said."""
+    """Try once: mark as executing, call, write down what the provider said.
+
+    When nobody was there to take the call, it was no attempt: the entry is what it was before, and ProviderAway goes
+    on to the step.
+    """
+    before = entry
     with fx.store.transaction(f"{fx.name}/attempt") as tx:
         runs.guard(tx, fx.run)
         entry = ledger.executing(tx, entry)
@@ -207,6 +212,15 @@ def attempt(fx: Effect, entry: Entry) -> Entry:
         with fx.store.transaction(f"{fx.name}/doubt") as tx:
             runs.guard(tx, fx.run)
             return ledger.ambiguous(tx, entry, unknown.what)
+    except ProviderAway as away:
+        in_doubt = before.status != "planned"  # an earlier attempt may have arrived, whoever is away now
+        with fx.store.transaction(f"{fx.name}/{'doubt' if in_doubt else 'cleared'}") as tx:
+            runs.guard(tx, fx.run)
+            if in_doubt:
+                ledger.ambiguous(tx, msgspec.structs.replace(entry, attempts=before.attempts), away.what)
+            else:
+                ledger.cleared(tx, entry, attempts=before.attempts)
+        raise
     with fx.store.transaction(f"{fx.name}/confirm") as tx:
         fx.settle(tx, receipt)
         if receipt.status == "rejected":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from labkit.errors import EffectUnknown, InvalidInput, LabError
+from labkit.errors import InvalidInput, LabError, ProviderAway
 from labkit.lab.reach import Reached, never_sent
 from labkit.provider.client import Client
 from labkit.provider.ledger_file import read_ledger
@@ -77,8 +77,8 @@ class ProcessOutside:
             try:
                 self._open(scenario)
                 return self.url
-            except EffectUnknown as unknown:
-                if not never_sent(unknown) or time.monotonic() > deadline:
+            except ProviderAway as away:
+                if not never_sent(away) or time.monotonic() > deadline:
                     raise
             if self._process is not None:  # our own, and it is gone; another lab's is awaited
                 self._process.stop()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from httptools import HttpParserError
 
 from labkit.bench.job import Outside
-from labkit.errors import EffectUnknown
+from labkit.errors import EffectUnknown, ProviderAway
 from labkit.taps import Tap
 
 PROVIDERS = 9  # one request outlives so many of them
@@ -42,8 +42,11 @@ class Reached(Outside):
                 answer = super()._exchange(method, path, body, patience, label)
                 self._answered[label] += 1
                 return answer
+            except ProviderAway as away:
+                if not never_sent(away):
+                    raise
             except EffectUnknown as unknown:
-                if not (never_sent(unknown) or (not label and isinstance(unknown.__cause__, BROKEN))):
+                if label or not isinstance(unknown.__cause__, BROKEN):
                     raise
             self.move(self._reach())
             self._arm_again()
@@ -55,6 +58,6 @@ class Reached(Outside):
             super().arm(self._trap._replace(occurrence=left))
 
 
-def never_sent(unknown: EffectUnknown) -> bool:
-    """True when no connection was made, so that nobody can have done anything."""
-    return isinstance(unknown.__cause__, ConnectionRefusedError)
+def never_sent(away: ProviderAway) -> bool:
+    """True when the provider process itself is gone; a provider that is told to be away answers so."""
+    return isinstance(away.__cause__, ConnectionRefusedError)

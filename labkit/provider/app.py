@@ -6,7 +6,6 @@ all of it, and an order is executed without giving way, so that each ledger has 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,14 +19,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from labkit.errors import InvalidInput, LabError
-from labkit.model import Receipt
 from labkit.provider import wire
+from labkit.provider.answer import Answer
 from labkit.provider.ledger import Ledger
 from labkit.provider.traps import Traps
-from labkit.provider.twin import Twin
+from labkit.provider.twin import Reply, Twin
 
 T = TypeVar("T")
 
@@ -84,23 +82,6 @@ class Worlds:
         del self._worlds[name]
 
 
-class Answer(Response):
-    """A JSON answer whose head says whether an order was executed, and whose body may be some `seconds` late."""
-
-    media_type = "application/json"
-
-    def __init__(self, content: bytes, status: int = 200, *, executed: bool = False, seconds: float = 0.0) -> None:
-        super().__init__(content, status, {wire.EXECUTED_HEADER: "1"} if executed else None)
-        self._seconds = seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the head, wait, send the body."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if self._seconds:
-            await asyncio.sleep(self._seconds)
-        await send({"type": "http.response.body", "body": self.body})
-
-
 class Endpoints:
     """One method a route. Each reads the request, asks the world, and answers."""
 
@@ -135,10 +116,11 @@ class Endpoints:
         undo = await _read(request, wire.NewCompensation)
         world = self._world(request)
 
-        def execute(done: Callable[[], None]) -> tuple[Receipt, float]:
+        def execute(done: Callable[[], None]) -> Reply:
+            world.twin.require_present(undo.target)
             receipt = world.twin.ledger.compensate(undo.target, undo.receipt_id)
             done()
-            return receipt, 0.0
+            return Reply(receipt, 0.0)
 
         return _effect(world, request, undo.target, undo.label, execute)
 
@@ -189,7 +171,7 @@ def _effect(
     request: Request,
     target: str,
     label: str,
-    execute: Callable[[Callable[[], None]], tuple[Receipt, float]],
+    execute: Callable[[Callable[[], None]], Reply],
 ) -> Response:
     """Let the traps see the order before and after `execute`, and answer."""
     world.twin.capability(target)
@@ -203,10 +185,11 @@ def _effect(
 
     world.traps.passing(label, "before", caller)
     try:
-        receipt, seconds = execute(done)
+        reply = execute(done)
     except LabError as error:
         return _problem(error, executed=executed)
-    return Answer(msgspec.json.encode(receipt), executed=True, seconds=seconds)
+    content = msgspec.json.encode(reply.receipt)
+    return Answer(content, executed=executed, seconds=reply.seconds, cut=reply.receipt is None)
 
 
 async def _read(request: Request, kind: type[T]) -> T:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 from httptools import HttpParserError
 
-from labkit.errors import EffectUnknown, InvalidInput
+from labkit.errors import EffectUnknown, InvalidInput, ProviderAway
 from labkit.model import ActivityCall, Order, Receipt, Target
 from labkit.provider import wire
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
@@ -27,10 +27,10 @@ _HOUSEKEEPING = 20.0  # seconds: opening, arming and reading a world are not par
 class Client:
     """The world called `world` of the provider process at `url`, as a World; both can be read back.
 
-    `patience` is how many seconds a call waits for an answer before it raises EffectUnknown; `info` what the provider
-    said about the world to whoever opened it; `connections` those that it shares with other worlds. Connections are
-    made on first use, and anew in a forked process. Raise InvalidInput for a `url` that is not on this machine, or for
-    a bad name.
+    `patience` is how many seconds a call waits for an answer before it raises EffectUnknown; without a connection it
+    raises ProviderAway. `info` is what the provider said about the world to whoever opened it; `connections` those that
+    it shares with other worlds, made on first use, and anew in a forked process. Raise InvalidInput for a `url` that is
+    not on this machine, or for a bad name.
     """
 
     def __init__(
@@ -140,16 +140,21 @@ class Client:
 
     def _exchange(self, method: str, path: str, body: bytes, patience: float, label: str = "") -> bytes:
         """Send a request and return the body of its answer; an order's `executed` tap comes with the answer's head."""
-        connection = None
         try:
             connection = self._connections.take(patience)
+        except OSError as error:
+            raise ProviderAway(
+                f"no connection for {method} {self.url}/w/{self.world}{path}: {type(error).__name__} {error}",
+                safe="nothing was sent, so nothing was done",
+                next="try again; see whether the provider is still running",
+            ) from error
+        try:
             answer = connection.request(method, f"/w/{self.world}{path}", {wire.PID_HEADER: str(os.getpid())}, body)
             if label and wire.EXECUTED_HEADER in answer.headers:
                 tap(label, "executed")
             content = connection.finish(answer)
         except BaseException as error:
-            if connection:
-                connection.close()
+            connection.close()
             if not isinstance(error, (OSError, HttpParserError)):
                 raise
             raise EffectUnknown(

@@ -1,4 +1,4 @@
-"""How a provider can be told to misbehave: at the nth call of one operation, in one way."""
+"""How a call goes wrong while the process lives: the provider misbehaves at the nth call of an operation."""
 
 from __future__ import annotations
 
@@ -8,17 +8,48 @@ from typing import Literal, get_args
 
 import msgspec
 
-from labkit.errors import EffectRejected, InvalidInput
+from labkit.errors import EffectRejected, InvalidInput, known
 from labkit.model import Order
 
-What = Literal["refuse", "fail_before", "fail_after", "late"]
+CALL_FAULTS: dict[str, str] = {
+    "timeout_before": "time-out before: no answer comes, and the provider has done nothing",
+    "timeout_after": "time-out after: the provider has done it, and its answer comes when nobody waits any more",
+    "refused": "refused: the provider turns the call down, nothing was done, and the caller knows it",
+    "reply_lost": "reply lost: the provider has done it, and the connection ends before its answer",
+    "reply_twice": "reply twice: a proxy or a queue delivers the call twice; both are answered, one answer is heard",
+    "away": "provider away: nobody is there for a while, nothing is done, and the caller knows it",
+}
+"""What can happen to a call, by name, as a caller meets it.
+
+After `timeout_before`, `timeout_after` and `reply_lost` the caller gets EffectUnknown and cannot tell which of them it
+was. `refused` is EffectRejected, `away` is ProviderAway: both are definite, nothing was done. `reply_twice` looks like
+success; a provider that does not recognise the key has done it twice.
+"""
+UNCLEAR = ("timeout_before", "timeout_after", "reply_lost")
+"""The faults after which the caller cannot know whether the effect was done."""
+AWAY_FOR = 2
+"""Calls for which a provider stays away."""
+
+What = Literal[
+    "refuse",
+    "fail_before",
+    "fail_after",
+    "late",
+    "timeout_before",
+    "timeout_after",
+    "reply_lost",
+    "reply_twice",
+    "away",
+]
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """At the `nth` call (from 1, repeats count) of `operation` at `target`, do `what`.
 
-    `refuse`: turn it down for good with `reason`, one of `EffectRejected.REASONS`. `fail_before`: give no clear
-    answer, nothing was done. `fail_after`: do it and give no clear answer. `late`: do it and answer after `seconds`.
+    `refuse`: turn it down for good with `reason`, one of `EffectRejected.REASONS`. `fail_before`: answer with an error
+    that says nothing, nothing was done. `fail_after`: do it and answer so. `late`: do it and answer after `seconds`.
+    `away`: be absent at this and at the next calls of the target and questions about it, `times` in all.
+    The others are as `CALL_FAULTS` says.
     """
 
     target: str
@@ -27,16 +58,32 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: What
     reason: str = "policy_refused"
     seconds: float = 0.0
+    times: int = 1
 
     def __post_init__(self) -> None:
         choices = {"what": (self.what, get_args(What)), "reason": (self.reason, EffectRejected.REASONS)}
-        for field, (found, known) in choices.items():
-            if found not in known:
-                raise _refused(f"{field} is {found!r}", f"use one of {', '.join(known)}")
+        for field, (found, names) in choices.items():
+            if found not in names:
+                raise _refused(f"{field} is {found!r}", f"use one of {', '.join(names)}")
         if self.nth < 1:
             raise _refused(f"nth is {self.nth}", "count calls from 1")
         if not 0 <= self.seconds <= 3600:
             raise _refused(f"seconds is {self.seconds}", "use 0 to 3600")
+        if self.times not in range(1, 1001) or (self.times > 1 and self.what != "away"):
+            raise _refused(f"times is {self.times} with {self.what}", "use 1, or 1 to 1000 with away")
+
+
+def faults_for(name: str, target: str, operation: str, nth: int) -> tuple[Fault, ...]:
+    """What makes the provider do `name`, one of `CALL_FAULTS`, at the `nth` call of `operation` at `target`.
+
+    Raise InvalidInput for another name.
+    """
+    known("call fault", name, CALL_FAULTS)
+    if name == "refused":
+        return (Fault(target, operation, nth, "refuse"),)
+    if name == "away":
+        return (Fault(target, operation, nth, "away", times=AWAY_FOR),)
+    return (msgspec.convert({"target": target, "operation": operation, "nth": nth, "what": name}, Fault),)
 
 
 def _refused(what: str, next: str) -> InvalidInput:
@@ -47,12 +94,12 @@ class Faults:
     """The faults of one world and how often each operation was called so far."""
 
     def __init__(self, faults: Iterable[Fault], known_targets: Iterable[str]) -> None:
-        known = tuple(known_targets)
+        names = tuple(known_targets)
         self._faults: dict[tuple[str, str, int], Fault] = {}
         for fault in faults:
             place = (fault.target, fault.operation, fault.nth)
-            if fault.target not in known:
-                raise _refused(f"target is {fault.target!r}", f"use one of {', '.join(known) or 'no target at all'}")
+            if fault.target not in names:
+                raise _refused(f"target is {fault.target!r}", f"use one of {', '.join(names) or 'no target at all'}")
             if place in self._faults:
                 raise _refused(f"call {fault.nth} of {fault.target} {fault.operation} has two", "keep one of them")
             self._faults[place] = fault
@@ -64,10 +111,23 @@ class Faults:
             return None
         place = (order.target, order.operation)
         self._calls[place] += 1
-        return self._faults.get((*place, self._calls[place]))
+        fault = self._faults.get((*place, self._calls[place]))
+        if self.absent(order.target):
+            return Fault(*place, self._calls[place], "away")
+        if fault and fault.what == "away":
+            self._calls[order.target, ""] = fault.times - 1
+        return fault
+
+    def absent(self, target: str) -> bool:
+        """Whether `target` is away at this call or question, which counts as one of those that it misses."""
+        place = (target, "")
+        if not self._calls[place]:
+            return False
+        self._calls[place] -= 1
+        return True
 
     def image(self) -> dict[tuple[str, str], int]:
-        """How often each (target, operation) was called, to be given to `restore` later."""
+        """How often each (target, operation) was called; (target, "") has how many calls it will still miss."""
         return dict(self._calls)
 
     def restore(self, image: dict[tuple[str, str], int]) -> None:

@@ -58,21 +58,24 @@ class World(Protocol):
 
         A `dedup` target answers a key that it has executed with the first receipt and writes nothing; the same key
         with another operation or request is rejected as `invalid_request`. Raise EffectRejected (for good, nothing
-        done, written as `refused`) or EffectUnknown (it may or may not have been done).
+        done, written as `refused`), EffectUnknown (it may or may not have been done) or ProviderAway (nobody was
+        there, nothing was done).
         """
         ...
 
     def lookup(self, target: str, key: str, label: str) -> Receipt | None:
         """Ask a `lookup` target what it did first under `key`; None when it did nothing. Taps before, after.
 
-        Raise Unsupported for a target of another capability, EffectUnknown without a clear answer.
+        Raise Unsupported for a target of another capability, EffectUnknown without a clear answer, ProviderAway
+        when nobody is there.
         """
         ...
 
     def compensate(self, target: str, receipt_id: str, label: str) -> Receipt:
         """Undo the effect with this receipt, once: a repeat returns the first receipt. Taps like a call.
 
-        Raise EffectRejected `gone` when the target knows no such receipt, EffectUnknown without a clear answer.
+        Raise EffectRejected `gone` when the target knows no such receipt, EffectUnknown without a clear answer,
+        ProviderAway when nobody is there.
         """
         ...
 

@@ -5,13 +5,14 @@ The simulator runs on it, and the provider process serves one twin a world, so t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from labkit.errors import EffectUnknown, InvalidInput
+from labkit.errors import EffectUnknown, InvalidInput, ProviderAway
 from labkit.model import CAPABILITIES, ActivityCall, Order, Receipt, Target
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
 from labkit.provider.faults import Fault, Faults
@@ -25,6 +26,13 @@ class Image(NamedTuple):
 
     entries: tuple[Entry, ...]
     calls: dict[tuple[str, str], int]
+
+
+class Reply(NamedTuple):
+    """What the provider answers, after so many `seconds` (infinite: never); no `receipt`: the connection just ends."""
+
+    receipt: Receipt | None
+    seconds: float
 
 
 class Twin:
@@ -67,47 +75,66 @@ class Twin:
         # a copy as the wire would make it: what the caller changes later does not reach the ledger
         order = replace(order, request=msgspec.json.decode(plain(order.request)))
         with answering(order.label):
-            receipt, seconds = self.execute(order, lambda: tap(order.label, "executed"))
-            if seconds > self._patience:
+            answer = self.execute(order, lambda: tap(order.label, "executed"))
+            if answer.seconds > self._patience:
                 raise EffectUnknown(
                     f"{order.target} did not answer {order.operation} for {order.subject} in {self._patience} s",
                     safe="it may or may not have been done",
                     next="reconcile before trying again",
                 )
-            return receipt
+            if answer.receipt is None:
+                raise _unclear(order)
+            return answer.receipt
 
-    def execute(self, order: Order, executed: Callable[[], None]) -> tuple[Receipt, float]:
-        """The provider's side of a call: the receipt, and how many seconds late the answer is to be.
+    def execute(self, order: Order, executed: Callable[[], None]) -> Reply:
+        """The provider's side of a call: what it answers, and when.
 
-        `executed` is called once the order is done and before anything is answered. Raise EffectRejected or
-        EffectUnknown as the rules and the faults say, and InvalidInput for a target that is not there.
+        `executed` is called once the order is done and before anything is answered. Raise EffectRejected, EffectUnknown
+        or ProviderAway as the rules and the faults say, and InvalidInput for a target that is not there.
         """
         dedup = self.capability(order.target) == "dedup"
         fault = self._faults.next(order)
         what = fault.what if fault else ""
         if fault and what == "refuse":
             raise self.ledger.refuse(order, fault.reason, f"as its fault at call {fault.nth} says")
+        if what == "away":
+            raise _nobody(order.target)
         if what == "fail_before":
             raise _unclear(order)
+        if what == "timeout_before":
+            return Reply(None, math.inf)
         receipt = self.ledger.effect(order, dedup=dedup)
+        if what == "reply_twice":
+            self.ledger.effect(order, dedup=dedup)
         executed()
         if what == "fail_after":
             raise _unclear(order)
-        return receipt, fault.seconds if fault and what == "late" else 0.0
+        if what == "reply_lost":
+            return Reply(None, 0.0)
+        if what == "timeout_after":
+            return Reply(receipt, math.inf)
+        return Reply(receipt, fault.seconds if fault and what == "late" else 0.0)
 
     def lookup(self, target: str, key: str, label: str) -> Receipt | None:
         """Ask a `lookup` target what it did first under `key`; taps before, after."""
         require_lookup(self.capability(target), target)
         with answering(label):
+            self.require_present(target)
             return self.ledger.find(target, key)
 
     def compensate(self, target: str, receipt_id: str, label: str) -> Receipt:
         """Undo the effect with this receipt, once; taps before, executed, after."""
         self.capability(target)
         with answering(label):
+            self.require_present(target)
             receipt = self.ledger.compensate(target, receipt_id)
             tap(label, "executed")
             return receipt
+
+    def require_present(self, target: str) -> None:
+        """Raise ProviderAway when `target` is away at this question, as its fault says."""
+        if self._faults.absent(target):
+            raise _nobody(target)
 
     def entries(self) -> list[Entry]:
         """Everything that happened, oldest first."""
@@ -128,4 +155,12 @@ def _unclear(order: Order) -> EffectUnknown:
         f"{order.target} gave no clear answer to {order.operation} for {order.subject}",
         safe="it may or may not have been done",
         next="reconcile before trying again",
+    )
+
+
+def _nobody(target: str) -> ProviderAway:
+    return ProviderAway(
+        f"nobody was there to take a call at {target}: the connection was refused",
+        safe="nothing was sent, so nothing was done",
+        next="try again when the provider is back",
     )

@@ -22,7 +22,7 @@ MAX_BODY = 4_000_000
 T = TypeVar("T")
 _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 _ERRORS = {kind.__name__: kind for kind in LabError.__subclasses__()}
-_STATUS = {"InvalidInput": 400, "EffectRejected": 422, "EffectUnknown": 503}
+_STATUS = {"InvalidInput": 400, "EffectRejected": 422, "EffectUnknown": 503, "ProviderAway": 503}
 _OTHER_STATUS = 409
 
 
