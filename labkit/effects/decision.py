@@ -56,7 +56,8 @@ def _check(checkpoint: Checkpoint) -> None:
         )
     if checkpoint.attempts < 0 or checkpoint.max_attempts < 1:
         raise InvalidInput(
-            f"bad attempt budget: {checkpoint.attempts} of {checkpoint.max_attempts}, expected 0 or more of 1 or more",
+            f"bad attempt budget: attempts {checkpoint.attempts} (expected 0 or more), "
+            f"max_attempts {checkpoint.max_attempts} (expected 1 or more)",
             safe=SAFE,
             next="correct attempts and max_attempts",
         )
