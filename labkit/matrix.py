@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from rich.console import Group, RenderableType
 
+from labkit.arguments import checked
 from labkit.cases import find_workflow, name_of
 from labkit.check.cells import Cell
 from labkit.check.render import cell_table
@@ -66,6 +67,7 @@ class MatrixReport(msgspec.Struct, kw_only=True):
         return not (self.unexpected or self.open)
 
 
+@checked
 def matrix(
     workflow: Workflow[Any],
     *,

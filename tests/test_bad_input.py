@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import apsw
 import pytest
 from workflows import Rig, chain, refused, think, workflow
 
-from labkit import compare
+from labkit import Lab, compare
 from labkit.bench import run as bench_run
 from labkit.cases.refund import refund
 from labkit.engines import ENGINES
@@ -14,6 +16,7 @@ from labkit.errors import InvalidInput, StaleWrite, UnknownRun, UnknownStep, Uns
 from labkit.matrix import matrix
 from labkit.model import Done, Target
 from labkit.parts import assemble
+from labkit.provider.faults import Fault
 from labkit.provider.twin import Twin
 from labkit.scenario import PROVIDERS, Scenario
 from labkit.sim import explore
@@ -168,10 +171,42 @@ def test_what_is_no_workflow_is_refused_with_what_to_pass(call, given):
         call(workflow=given)
 
 
-@pytest.mark.parametrize("wrong", [{"engine": ["hybrid"]}, {"policy": {}}, {"provider": 3}, {"crashes": "2"}])
+@pytest.mark.parametrize("wrong", [{"engine": ["hybrid"]}, {"policy": {}}, {"provider": 3}, {"crashes": 4}])
 def test_what_is_no_name_is_refused_and_what_may_be_named_is_said(wrong):
     with pytest.raises(InvalidInput, match=r"expected (one of|1, 2)"):
         explore(refund, **wrong)
+
+
+WRONG_TYPES = [
+    (explore, {"crashes": "2"}, "crashes is '2': expected int, found str"),
+    (explore, {"faults": "x"}, "faults is 'x': expected tuple of Fault, found str"),
+    (explore, {"faults": ["x"]}, "expected tuple of Fault"),
+    (explore, {"drift": "yes"}, "expected bool"),
+    (explore, {"progress": 3}, "expected a function or None"),
+    (matrix, {"crashes": True}, "expected int, found bool"),
+    (interleave, {"workflow": refund, "provider": [1]}, "one of"),
+    (compare, {"real": "no"}, "expected bool"),
+    (bench_run, {"repeat": "x"}, "repeat is 'x': expected int, found str"),
+    (bench_run, {"repeat": 1.5}, "expected int"),
+    (bench_run, {"engines": 3}, "expected Sequence of str"),
+    (bench_run, {"out": 3}, "expected str or Path or None"),
+    (Lab, {"path": 3}, "expected str or Path"),
+    (Lab, {"path": ":memory:", "faults": 3}, "expected Iterable of Fault"),
+]
+
+
+@pytest.mark.parametrize(("function", "wrong", "said"), WRONG_TYPES, ids=[str(wrong) for _, wrong, _ in WRONG_TYPES])
+def test_an_argument_of_a_wrong_type_is_refused_by_name_before_anything_is_run(function, wrong, said):
+    first = () if function in (bench_run, Lab) or "workflow" in wrong else (refund,)
+    with pytest.raises(InvalidInput, match=re.escape(said)) as caught:
+        function(*first, **wrong)
+    assert "safe now: nothing was run" in str(caught.value)
+
+
+def test_arguments_of_the_right_type_pass_in_every_form_that_a_person_writes():
+    fault = Fault(target="mail", operation="send", nth=1, what="late", seconds=0.0)
+    for faults in ((), [], [fault], (fault,)):
+        assert explore(refund, policy="bare", faults=faults, progress=print, crashes=1).schedules
 
 
 def test_one_name_may_stand_for_a_sequence_of_one():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # A part may import from the rows above it, and from its own row if no circle comes of it.
 LAYERS = (
-    ("errors", "authoring", "clock", "taps", "model", "codec", "journal", "moves", "scratch", "values"),
+    ("errors", "arguments", "authoring", "clock", "taps", "model", "codec", "journal", "moves", "scratch", "values"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
     ("parts", "context", "runner", "scenario", "check"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
+from labkit.arguments import checked
 from labkit.bench.job import spec_of
 from labkit.bench.judging import Reference, outcome_of, reference_of
 from labkit.bench.launch import DEFAULT_MODE, require_mode
@@ -46,6 +47,7 @@ class Planned(NamedTuple):
     reference: Reference
 
 
+@checked
 def run(
     engines: Sequence[str] = (),
     policies: Sequence[str] = (),

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.arguments import checked
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
 from labkit.check.windows import WINDOWS
@@ -128,6 +129,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     __repr__ = __str__
 
 
+@checked
 def compare(
     workflow: Workflow[Any],
     *,

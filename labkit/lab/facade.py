@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from labkit.arguments import checked
 from labkit.check.evidence import Evidence
 from labkit.coordination import approvals
 from labkit.effects import ledger
@@ -40,6 +41,7 @@ class Lab:
     labs, in any processes, may share a file.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path = "lab.db",
@@ -57,6 +59,7 @@ class Lab:
         self._machine = Machine(path, **named, drift=drift, faults=faults, tenant=tenant)
         self._machine.workflows |= own
 
+    @checked
     def start(
         self, workflow: Workflow[Any], *, run_id: str | None = None, approve: bool = False, **inputs: Any
     ) -> RunView:
@@ -89,6 +92,7 @@ class Lab:
         """How a run is run: its workflow, engine, policy and provider."""
         return self._machine.scenario_of(self._machine.header(_id(run)))
 
+    @checked
     def kill(
         self,
         workflow: Workflow[Any],
@@ -112,6 +116,7 @@ class Lab:
         first_state(workflow, inputs)
         return kill(self._machine, workflow, inputs, run_id, at=at, effect=effect, real=real)
 
+    @checked
     def approve(
         self,
         run: str | RunView,
@@ -148,6 +153,7 @@ class Lab:
         with self._machine.recording(_id(run)):
             return self._view(runner.cancel(_id(run), reason))
 
+    @checked
     def fork(self, run: str | RunView, at: int, new_id: str) -> RunView:
         """Copy a run as it was at state version `at` (see `history`) under a new id; effects made so far are shared."""
         self._machine.reader(_id(run)).fork(_id(run), at, new_id)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from labkit.arguments import checked
 from labkit.check.cells import CellTable, Observed
 from labkit.check.evidence import step_of
 from labkit.check.invariants import NO_STEPS, Judged, Violation
@@ -39,6 +40,7 @@ class Branch(NamedTuple):
     untracked: frozenset[str] = frozenset()
 
 
+@checked
 def explore(
     workflow: Workflow[Any],
     *,

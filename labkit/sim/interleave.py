@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.arguments import checked
 from labkit.check.evidence import Evidence, gather
 from labkit.check.invariants import Judged, Violation, judge
 from labkit.clock import START, next_clock
@@ -129,6 +130,7 @@ class _Worker(threading.Thread):
             self._may_run.wait()
 
 
+@checked
 def interleave(
     workflow: Workflow[Any],
     *,

@@ -11,6 +11,7 @@ import anywidget
 import traitlets as t
 from msgspec.structs import replace
 
+from labkit.arguments import checked
 from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
@@ -55,6 +56,7 @@ class CrashTimeline(anywidget.AnyWidget):
     killed = t.Dict().tag(**SYNC)
     progress = t.Unicode().tag(**SYNC)
 
+    @checked
     def __init__(
         self,
         workflow: Workflow[Any],
