@@ -18,12 +18,14 @@ from labkit.bench.launch import KILLED
 from labkit.bench.trial import open_sites
 from labkit.cases import find_workflow
 from labkit.cases.refund import refund
+from labkit.check.follow import Position, Standing
 from labkit.check.theory import Crashed
 from labkit.errors import InvalidInput, LabError
 from labkit.provider.ledger_file import read_ledger
 from labkit.provider.process import ProviderProcess
 from labkit.scenario import Scenario
 from labkit.sim.oracle import Oracle
+from labkit.sim.script import theory_of
 from labkit.taps import Tap
 
 SCENARIO = Scenario(workflow=refund, inputs={"case": 17})
@@ -156,9 +158,9 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(tmp_path):
 def test_a_tap_that_is_not_reached_never_counts_as_passed(site):
     tap = Tap("execute_refund/call", "before", 2)
     trial = site.trial(SCENARIO, "trial", [tap])
-    outcome = outcome_of(
-        "trial", SCENARIO, [Crashed(tap, "W2", True)], trial, Reference(None, [], {}, {}, Oracle(SCENARIO, {})), 0.0
-    )
+    theory = theory_of(SCENARIO)
+    crashes = [Crashed(tap, "W2", Standing(Position()))]
+    outcome = outcome_of("trial", SCENARIO, crashes, trial, Reference(None, [], theory, Oracle(SCENARIO, {})), 0.0)
     assert (outcome.kind, outcome.observed, trial.evidence) == ("not reached", None, None)
     assert "status 0" in outcome.detail and str(tap) in outcome.detail
 

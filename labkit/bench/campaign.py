@@ -118,7 +118,7 @@ def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -
         name = f"{engine}-{policy}-{settings.provider}"
         with _trial_folder(site.root / name, keep):
             printed = site.job(scenario, name, 1, None).output if keep else None
-            reference = reference_of(scenario, site.trial(scenario, name, ()), scenario.twin().capabilities, printed)
+            reference = reference_of(scenario, site.trial(scenario, name, ()), printed)
         for index, crash in enumerate(reference.crashes):
             if crash.window in settings.windows:
                 for number in range(1, settings.repeat + 1):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -12,27 +13,26 @@ import msgspec
 from labkit.bench.launch import last_words
 from labkit.bench.trial import Trial
 from labkit.check.cells import Observed
-from labkit.check.evidence import Evidence, step_of
+from labkit.check.evidence import Evidence
 from labkit.check.invariants import Judged, Violation
-from labkit.check.theory import Crashed, Expected, expect, possible_crashes
+from labkit.check.theory import Crashed, Expected, Outlook, Theory
 from labkit.check.windows import acknowledged
 from labkit.errors import LabError
 from labkit.scenario import Scenario
 from labkit.sim.oracle import Oracle
+from labkit.sim.script import theory_of
 from labkit.values import Values
 
 
 class Reference(NamedTuple):
-    """A fault-free run: its evidence, each of its taps as a possible crash, and what theory needs to know of it.
+    """A fault-free run: its evidence, each of its taps as a possible crash, and what `theory` expects of it.
 
-    `capability` is that of the provider of each effect's step, `activities` the number of activity calls of a step;
     `oracle` knows what a run without a crash does with other answers.
     """
 
     evidence: Evidence
     crashes: list[Crashed]
-    capability: dict[str, str]
-    activities: dict[str, int]
+    theory: Theory
     oracle: Oracle
 
 
@@ -57,10 +57,8 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     violations: list[Violation] = []
 
 
-def reference_of(
-    scenario: Scenario, trial: Trial, capabilities: Mapping[str, str], kept: Path | None = None
-) -> Reference:
-    """The reference that a trial of `scenario` without a crash is; `capabilities` are those of its world, by target.
+def reference_of(scenario: Scenario, trial: Trial, kept: Path | None = None) -> Reference:
+    """The reference that a trial of `scenario` without a crash is.
 
     Raises LabError when the run does not even work without a crash; `kept` is the file that keeps what it printed.
     """
@@ -71,12 +69,11 @@ def reference_of(
             safe=f"no trial was started{f'; all that it printed is in {kept}' if kept else ''}",
             next=f"make it run first: labkit run WORKFLOW{'' if kept else '; --keep FOLDER keeps all that it prints'}",
         )
-    effects = [entry for entry in evidence.outside if entry.kind == "effect"]
+    theory = theory_of(scenario)
     return Reference(
         evidence=evidence,
-        crashes=possible_crashes(life.passed),
-        capability={step_of(entry.subject): capabilities[entry.target] for entry in effects},
-        activities=Counter(step_of(entry.subject) for entry in evidence.outside if entry.kind == "activity"),
+        crashes=theory.crashes(life.passed),
+        theory=theory,
         oracle=Oracle(scenario, life.values.returned),
     )
 
@@ -101,7 +98,8 @@ def outcome_of(
         detail = f"process {len(trial.lives)} ended with status {last.status}, its tap is {last.tap}\n{last.output}"
         return msgspec.structs.replace(outcome, kind=kind, detail=detail.strip())
     violations, observed = judge_trial(scenario, trial, trial.evidence, reference)
-    expected = expect(crashes, scenario.engine, scenario.policy, reference.capability, reference.activities)
+    outlook = reduce(reference.theory.after, (crash.standing for crash in crashes), Outlook())
+    expected = reference.theory.expected(outlook)
     return msgspec.structs.replace(outcome, observed=observed, expected=expected, violations=violations)
 
 

@@ -60,7 +60,7 @@ def report_of(
         for policy in settings.policies
     }
     for outcome in outcomes:
-        if outcome.observed and outcome.expected:
+        if outcome.observed:
             table = tables[outcome.engine, outcome.policy]
             table.add(outcome.window, outcome.observed, outcome.expected, outcome.violations, tuple(outcome.schedule))
     return BenchReport(

@@ -42,7 +42,8 @@ class Observed(NamedTuple):
 class Cell(msgspec.Struct, kw_only=True):
     """One row. The five counts and `unexpected` are schedules (activities_repeated: calls made again).
 
-    `expected` is what theory says of the five, `unexpected` how many schedules it did not foresee.
+    `expected` is what theory says of the five, `unexpected` how many schedules it did not foresee, `untold` of how
+    many it says nothing: the run went another way than without a crash, or the policy has no rules.
     `unsettled` counts what is open about the combination as a whole, whatever crashes, and `verdict` heeds it: `valid`,
     `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person, something is unsettled).
     """
@@ -60,6 +61,7 @@ class Cell(msgspec.Struct, kw_only=True):
     expected: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     unexpected: int = 0
     unsettled: int = 0
+    untold: int = 0
     verdict: str = "valid"
     invariants: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class CellTable:
         broken = list(dict.fromkeys(violation.invariant for violation in violations))
         self._broken[window].update(broken)
         if expected is None:
-            cell.expected = {}
+            cell.untold += 1
             return
         for name in COUNTS:
             cell.expected[name] += int(getattr(expected, name))
@@ -111,6 +113,7 @@ class CellTable:
         `wrong` and `unsettled` are what is broken or open about all of them.
         """
         for window, cell in self._cells.items():
+            cell.expected = {} if cell.untold == cell.schedules else cell.expected
             cell.invariants = dict(self._broken[window])
             cell.unsettled = len(unsettled)
             open_points = [*unsettled, *left_for_a_person(cell.ambiguous)]

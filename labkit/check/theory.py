@@ -1,7 +1,8 @@
 """What theory expects of a crash, written from the protocols and not from the engines.
 
-The rule table says what one crash in one window does to the effect at hand, for each policy and provider. The
-matrix compares it, schedule by schedule, with what was observed.
+The rule table says what one crash in one window does to an effect, for each policy and provider. `Theory` derives
+from it what a schedule leads to, given the calls of each step in order: an effect has neighbours, and each has its own
+window. The matrix compares that, schedule by schedule, with what was observed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from labkit.check.follow import Follower, Position, Rest, Standing, rest
+from labkit.check.script import Script
 from labkit.check.windows import windows
 from labkit.taps import Tap
 
@@ -31,21 +34,16 @@ RULES: dict[tuple[str, str], dict[str, str]] = {
     ("outbox", "lookup"): _SAFE,
     ("outbox", "neither"): _NOBODY_KNOWS,
 }
+NOWHERE = Position()
 TRACKS = ("ledger", "outbox")  # policies whose own database knows of an effect before it is tried
 
 
 class Crashed(NamedTuple):
-    """One crash of a schedule: the tap, its window in that process, and whether an attempt had been marked."""
+    """One crash of a schedule: the tap, its window in that process, and where the process stood in its script."""
 
     tap: Tap
     window: str
-    tried: bool
-
-
-def possible_crashes(taps: Sequence[Tap]) -> list[Crashed]:
-    """Every tap that one process passed, as a crash."""
-    tried = [tap.operation == "call" or (tap.operation, tap.phase) == ("attempt", "after") for tap in taps]
-    return [Crashed(*crash) for crash in zip(taps, windows(taps), tried, strict=True)]
+    standing: Standing
 
 
 class Expected(NamedTuple):
@@ -69,35 +67,80 @@ def foreseen(expected: Expected) -> set[str]:
     return {name for count, names in FORESEEN.items() if getattr(expected, count) for name in names}
 
 
-def expect(
-    crashes: Sequence[Crashed], engine: str, policy: str, capability: dict[str, str], activities: dict[str, int]
-) -> Expected | None:
-    """What should follow from `crashes`, in order; None for a policy that theory has no rules for.
+class Outlook(NamedTuple):
+    """What some crashes have led to so far. `lost`: a process went another way than without a crash."""
 
-    `capability` says, for each effect's step, what its provider can do; `activities` how many activity calls a step
-    makes. An ambiguous effect stops the run, so that later crashes find nothing left to break.
+    position: Position = NOWHERE
+    duplicated: bool = False
+    untracked: bool = False
+    made: int = 0
+    reached: int = 0
+    lost: bool = False
+
+
+class Theory:
+    """What theory expects of the crashes of one scenario.
+
+    It is told what the run calls without a crash, whether the engine journals each call's result (else it keeps them
+    with the step), and the policy. A crash inside a step is met with these rules:
+
+    - a call whose result is not kept is made again, from the first one of the step that is not kept;
+    - an activity that is made again is paid again; a step that waits is entered again, too, without any crash;
+    - an effect that is met again obeys `RULES`, each effect of the step in its own window: without a ledger, its result
+      counts as kept when the engine has it; with one, when the ledger has it;
+    - where nobody knows what became of an effect, the run stops, and what follows in the step is not met.
     """
-    if (policy, "dedup") not in RULES:
-        return None
-    duplicated = untracked = False
-    repeated = 0
-    for crash in crashes:
-        step = crash.tap.step
-        repeated += _lost_activities(crash.tap, engine, activities)
-        if step not in capability or crash.window not in ("W2", "W3", "W4"):
-            continue
-        outcome = RULES[policy, capability[step]][crash.window]
-        if outcome == AMBIGUOUS or (outcome == IF_TRIED and crash.tried):
-            return Expected(duplicated, True, untracked, repeated)
-        duplicated |= outcome == REPEATS
-        untracked |= crash.window in ("W3", "W4") and policy not in TRACKS
-    return Expected(duplicated, False, untracked, repeated)
 
+    def __init__(self, script: Script | None, *, journals: bool, policy: str) -> None:
+        self._script, self._journals, self._policy = script, journals, policy
+        self._tells = script is not None and (policy, "dedup") in RULES
+        self._rests: dict[Position, Rest] = {}
 
-def _lost_activities(tap: Tap, engine: str, activities: dict[str, int]) -> int:
-    """Activity results that exist but are not durable at `tap`: a whole step's with snapshots, one with a journal."""
-    if tap.phase != "before" or tap.step not in activities:
-        return 0
-    if engine == "snapshot":
-        return activities[tap.step] if tap.operation == "commit" else 0
-    return 1 if tap.operation == "record" else 0
+    def crashes(self, taps: Sequence[Tap], position: Position = NOWHERE) -> list[Crashed]:
+        """Every tap that one process passed, which began at `position`, as a crash."""
+        standings = [Standing(position, lost=True)] * len(taps)
+        if self._script and self._tells:
+            follower = Follower(self._script, position, journals=self._journals, policy=self._policy)
+            standings = follower.standings(taps)
+        return [Crashed(*crash) for crash in zip(taps, windows(taps), standings, strict=True)]
+
+    def after(self, outlook: Outlook, standing: Standing) -> Outlook:
+        """What is to be expected when one more process has died where it stood."""
+        position, duplicated, untracked = standing.position, outlook.duplicated, outlook.untracked
+        duplicated |= any(self._rule(capability, "W4") == REPEATS for capability in standing.again)
+        for effect in standing.opened if position.stopped is None else ():
+            untracked |= effect.executed and self._policy not in TRACKS
+            outcome = self._rule(effect.capability, effect.window)
+            if outcome == AMBIGUOUS or (outcome == IF_TRIED and effect.tried):
+                position = position._replace(stopped=-1 if self._policy == "outbox" else effect.call)
+                break
+            duplicated |= outcome == REPEATS
+        return Outlook(
+            position,
+            duplicated,
+            untracked,
+            outlook.made + standing.made,
+            max(outlook.reached, standing.reached),
+            outlook.lost or standing.lost,
+        )
+
+    def expected(self, outlook: Outlook) -> Expected | None:
+        """What should follow when the next process is left alone.
+
+        None for a policy without rules, and for a run that has left the way it goes without a crash.
+        """
+        if outlook.lost or not self._tells or self._script is None:
+            return None
+        position = outlook.position
+        if position not in self._rests:
+            self._rests[position] = rest(self._script, position, journals=self._journals)
+        following = self._rests[position]
+        return Expected(
+            duplicated=outlook.duplicated or any(self._rule(each, "W4") == REPEATS for each in following.again),
+            ambiguous=position.stopped is not None,
+            untracked=outlook.untracked,
+            activities_repeated=outlook.made + following.made - max(outlook.reached, following.reached),
+        )
+
+    def _rule(self, capability: str, window: str) -> str:
+        return RULES[self._policy, capability][window]

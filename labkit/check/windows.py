@@ -77,7 +77,7 @@ def places(taps: Iterable[Tap]) -> list[Place]:
         if at is BETWEEN:
             found.append(_leads_in(passed, index, ahead))
             continue
-        window = _window(tap, reached.get(at[1:], "W1"), delivers=delivers)
+        window = window_after(tap, reached.get(at[1:], "W1"), delivers=delivers)
         found.append(at._replace(window=window))
         reached[at[1:]] = window
         if delivers and tap.phase == "after":
@@ -85,6 +85,17 @@ def places(taps: Iterable[Tap]) -> list[Place]:
         elif tap.operation == "commit" and tap.phase == "after":
             at = BETWEEN
     return found
+
+
+def window_after(tap: Tap, window: str, *, delivers: bool = False) -> str:
+    """The window of an effect at `tap`, when it was in `window` before; its step `delivers` after a commit."""
+    if tap.operation == "call":
+        return {"before": "W2", "executed": "W3", "after": "W4"}[tap.phase]
+    if tap.phase == "before" or tap.operation in ("lookup", "wait"):
+        return window
+    if tap.operation == "doubt":
+        return "W3"
+    return "W2" if tap.operation in INTENT or delivers else "W5"
 
 
 def acknowledged(taps: Iterable[Tap]) -> list[str]:
@@ -153,13 +164,3 @@ def _delivered(own: Sequence[Place | None]) -> Iterator[Place]:
     for place in takewhile(bool, own):
         if place and first and place.step == first.step:
             yield place
-
-
-def _window(tap: Tap, window: str, *, delivers: bool) -> str:
-    if tap.operation == "call":
-        return {"before": "W2", "executed": "W3", "after": "W4"}[tap.phase]
-    if tap.phase == "before" or tap.operation in ("lookup", "wait"):
-        return window
-    if tap.operation == "doubt":
-        return "W3"
-    return "W2" if tap.operation in INTENT or delivers else "W5"

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from labkit.arguments import checked
 from labkit.check.cells import CellTable, Observed
-from labkit.check.evidence import step_of
 from labkit.check.invariants import NO_STEPS, Judged, Violation
-from labkit.check.theory import Crashed, expect, possible_crashes
+from labkit.check.theory import Crashed, Outlook
 from labkit.check.verdict import missing
 from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
@@ -27,15 +26,17 @@ from labkit.sim.counterexample import Counterexample
 from labkit.sim.lives import Image, Life, Simulation, first_life
 from labkit.sim.oracle import Oracle
 from labkit.sim.report import Report
+from labkit.sim.script import theory_of
 
 MAX_CRASHES = 3
 Progress = Callable[[int], None]
 
 
 class Branch(NamedTuple):
-    """All schedules that lead to one life, and what was acknowledged or untracked at their crashes."""
+    """All schedules that lead to one life, each with what theory makes of it, and what was acknowledged or untracked
+    at their crashes."""
 
-    schedules: list[tuple[Crashed, ...]]
+    schedules: list[tuple[tuple[Crashed, ...], Outlook]]
     acknowledged: Counter[str] = NO_STEPS
     untracked: frozenset[str] = frozenset()
 
@@ -118,15 +119,12 @@ class Explorer(Judge):
         self.violations: Counter[str] = Counter()
         self._lived: dict[bytes, Life] = {}
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
-        outside = self.reference.evidence.outside
-        capability = self.simulation.world.capability
-        self._capability = {step_of(e.subject): capability(e.target) for e in outside if e.kind == "effect"}
-        self._activities = Counter(step_of(e.subject) for e in outside if e.kind == "activity")
+        self.theory = theory_of(scenario)
 
     def report(self) -> Report:
         """Explore everything and report."""
         begun = time.perf_counter()
-        self._explore(self.reference, Branch([()]))
+        self._explore(self.reference, Branch([((), Outlook())]))
         scenario = self.scenario
         found = Report(
             workflow=scenario.workflow.name,
@@ -149,11 +147,16 @@ class Explorer(Judge):
         return found
 
     def _explore(self, life: Life, branch: Branch) -> None:
-        depth = len(branch.schedules[0]) + 1
-        for image_index, crashes in _by_image(life).items():
+        depth, after_all = len(branch.schedules[0][0]) + 1, self.theory.after
+        begun = branch.schedules[0][1].position  # all these schedules left the same rows
+        for image_index, crashes in _by_image(life, self.theory.crashes(life.taps, begun)).items():
             image = life.images[image_index]
             after = Branch(
-                [(*schedule, crash) for schedule in branch.schedules for crash in crashes],
+                [
+                    ((*schedule, crash), after_all(outlook, crash.standing))
+                    for schedule, outlook in branch.schedules
+                    for crash in crashes
+                ],
                 branch.acknowledged + _committed(life, image_index),
                 branch.untracked | image.untracked,
             )
@@ -179,12 +182,12 @@ class Explorer(Judge):
         self.ambiguous += count * observed.ambiguous
         for name in dict.fromkeys(violation.invariant for violation in violations):
             self.violations[name] += count
-        names = self.scenario
-        for crashes in branch.schedules:
-            expected = expect(crashes, names.engine, names.policy, self._capability, self._activities)
+        for crashes, outlook in branch.schedules:
+            expected = self.theory.expected(outlook)
             self.table.add(crashes[0].window, observed, expected, violations, tuple(str(c.tap) for c in crashes))
-        if violations and (self._broken is None or len(branch.schedules[0]) < len(self._broken[0])):
-            self._broken = branch.schedules[0], violations
+        schedule = branch.schedules[0][0]
+        if violations and (self._broken is None or len(schedule) < len(self._broken[0])):
+            self._broken = schedule, violations
         if self._progress:
             self._progress(count)
 
@@ -195,10 +198,10 @@ class Explorer(Judge):
         return Counterexample.of(self.scenario, [str(crash.tap) for crash in crashes], violations)
 
 
-def _by_image(life: Life) -> dict[int, list[Crashed]]:
-    """The taps of a life as possible crashes, grouped by the image that each leaves."""
+def _by_image(life: Life, crashes: list[Crashed]) -> dict[int, list[Crashed]]:
+    """The crashes of a life, grouped by the image that each leaves."""
     found: dict[int, list[Crashed]] = {}
-    for crash, index in zip(possible_crashes(life.taps), life.image_of, strict=True):
+    for crash, index in zip(crashes, life.image_of, strict=True):
         found.setdefault(index, []).append(crash)
     return found
 
