@@ -104,7 +104,7 @@ def test_a_name_that_does_not_exist_makes_no_file_and_suggests_the_nearest(path:
 def test_what_is_no_path_workflow_or_tap_is_called_so(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     for path in (None, "", 7):
-        with pytest.raises(InvalidInput, match="is no path|expected str or Path"):
+        with pytest.raises(InvalidInput, match=r"is no path|expected str or Path"):
             Lab(path)
     killing, opening = lambda given: lab.kill(given, at="W3", real=False), lambda given: Lab("new.db", workflows=given)
     for ask in (lab.start, killing, opening):
