@@ -37,6 +37,27 @@ def problem_of(step: Callable[..., Any], taken: Container[str]) -> str:
     return ""
 
 
+def check_names(what: str, names: Any) -> None:
+    """Raise InvalidInput, saying `what` was given, unless `names` is a tuple or list of field names."""
+    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) and name for name in names):
+        hint = f"({names!r},)" if isinstance(names, str) else '("order",)'
+        told = f"{what} is {repr(names)[:80]}, expected a tuple of field names"
+        raise InvalidInput(told, safe="nothing was sent", next=f"write {hint}")
+
+
+def check_question(step: str, role: Any, question: Any, about: Any) -> None:
+    """Raise InvalidInput, naming the argument, unless an approval has a role, a question, and a dict or None."""
+    wrong = ""
+    if not isinstance(role, str) or not role:
+        wrong = f"role {repr(role)[:80]}: expected a name such as 'manager'"
+    elif not isinstance(question, str):
+        wrong = f"question {repr(question)[:80]}: expected text"
+    elif about is not None and not (isinstance(about, dict) and all(isinstance(name, str) for name in about)):
+        wrong = f"about {repr(about)[:80]}: expected a dict of plain values, or None"
+    if wrong:
+        raise InvalidInput(f"step {step}: ctx.approval got {wrong}", safe="nothing was asked")
+
+
 def check_workflow(name: str, state: type[Any], targets: Mapping[str, Any], capabilities: Container[str]) -> None:
     """Raise InvalidInput for a workflow without a name, a state that is no State, or a target's unknown capability."""
     wrong = "" if name and isinstance(name, str) else f"its name is {name!r}"

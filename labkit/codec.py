@@ -6,7 +6,6 @@ refused at the moment of writing, with the path of the value, before any later s
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from functools import cache
@@ -117,11 +116,6 @@ def encode(value: Any, what: str, limit: int = 64_000) -> bytes:
             next="keep the secret in the activity or provider that needs it; store a reference at most",
         )
     return body
-
-
-def request_hash(request: dict[str, Any]) -> str:
-    """SHA-256 (hex) of the request in canonical form: sorted keys, no spaces."""
-    return hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
 
 
 @cache

@@ -48,9 +48,12 @@ class ActivityFailed(LabError):
 
 
 class EffectRejected(LabError):
-    """A provider refused an effect for good. `reason` is one of `REASONS`; it is never tried again."""
+    """An effect was refused for good: by its provider, or by us. `reason` is one of `REASONS`; it is never tried again.
 
-    REASONS = ("unauthenticated", "policy_refused", "invalid_request", "budget_spent", "gone")
+    `repeats_effect`: another effect of the run has the same business identity.
+    """
+
+    REASONS = ("unauthenticated", "policy_refused", "invalid_request", "budget_spent", "gone", "repeats_effect")
 
     def __init__(self, reason: str, what: str, *, safe: str = "", next: str = "") -> None:
         self.reason = reason

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
+from labkit.asked import Fields, differences, shown, split
 from labkit.codec import has_secret
 from labkit.errors import ActivityFailed, Drift, EffectRejected, EffectUnknown, InvalidState, LabError, ProviderAway
 from labkit.model import Event
@@ -42,6 +45,21 @@ def activity_failed(name: str, error: Exception) -> ActivityFailed:
     )
 
 
+def request_drift(where: str, recorded: Fields, asked: Fields, call: str, differing: list[str]) -> Drift:
+    """The error that names both requests: `where` says what is recorded, `call` what is asked for now.
+
+    `differing` are the fields that are not the same; none when it is another target or operation.
+    """
+    fields = f" (not the same: {', '.join(differing)})" if differing else ""
+    harmless = "; when a difference is harmless, name the field in may_change" if differing else ""
+    return Drift(
+        f"{where} with {shown(recorded)}; the code now asks for {call} with {shown(asked)}{fields}",
+        safe="nothing was executed or written; the recorded call stands",
+        next="run the version that recorded it; keep what was decided in the state before the call, or compensate the "
+        f"old effect first{harmless}",
+    )
+
+
 class EndOfJournal(BaseException):
     """Replay reached the last recorded event, or the one that closed the run, while nothing may be executed."""
 
@@ -66,10 +84,13 @@ class Journal:
     def _closes_here(self) -> bool:
         return self._tail[self._next].kind == "closed"
 
-    def take(self, kind: str, step: str, name: str) -> Event | None:
+    def take(
+        self, kind: str, step: str, name: str, asked: Fields | None = None, may_change: Collection[str] = ()
+    ) -> Event | None:
         """The recorded event for this call (perhaps that it failed), or None when the journal is used up.
 
-        Raises Drift when the journal holds another call at this place.
+        Raises Drift when the journal holds another call at this place, or this one with other fields than are `asked`
+        now, but for those that `may_change`.
         """
         if self.used_up and self._live:
             return None
@@ -83,5 +104,16 @@ class Journal:
                 safe="nothing was executed or written",
                 next="run the version that wrote the journal, or keep the old order of calls for old runs",
             )
+        payload, recorded = split(event.payload, f"event {event.seq} of run {self._run_id}")
+        if recorded is not None and asked is not None and recorded != asked:
+            self._compare(event, recorded, asked, may_change)
         self._next += 1
-        return event
+        return event._replace(payload=payload)
+
+    def _compare(self, event: Event, recorded: Fields, asked: Fields, may_change: Collection[str]) -> None:
+        differing = differences(recorded, asked, may_change)
+        if differing:
+            raise request_drift(
+                f"run {self._run_id}, event {event.seq}: the journal holds {event.kind} {event.step}/{event.name}",
+                *(recorded, asked, f"{event.step}/{event.name}", differing),
+            )

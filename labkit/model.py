@@ -12,13 +12,18 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from labkit.authoring import check_workflow, problem_of
+from labkit.calls import CAPABILITIES as CAPABILITIES
+from labkit.calls import ActivityCall as ActivityCall
+from labkit.calls import Decision as Decision
+from labkit.calls import Order as Order
+from labkit.calls import Receipt as Receipt
+from labkit.calls import Target as Target
 from labkit.errors import InvalidInput, UnknownStep
 
 TERMINAL = ("completed", "cancelled", "failed")
 WAITING = ("waiting_for_approval", "waiting_for_timer", "waiting_for_person")
 STATUSES = ("running", *WAITING, "quarantined", *TERMINAL)
 OUTCOME = ("status", "reason", "completed_steps", "position", "budgets", "data")
-CAPABILITIES = ("dedup", "lookup", "neither")
 
 
 class State(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -104,72 +109,41 @@ class Done(NamedTuple):
     reason: str = ""
 
 
-class Receipt(msgspec.Struct, kw_only=True):
-    """A provider's answer to an effect. `status` is `done`, or `planned` when an outbox will deliver it later."""
-
-    id: str
-    status: str = "done"
-
-
-class Order(msgspec.Struct, kw_only=True):
-    """One effect as it is sent to a provider.
-
-    `key` is the effect key, or None when the policy sends none. `subject` names the logical effect so that a
-    report can count duplicates; a provider never uses it to recognise a repeat. `label` is the tap label.
-    """
-
-    target: str
-    operation: str
-    request: dict[str, Any]
-    subject: str
-    label: str
-    key: str | None = None
-
-
-class Target(msgspec.Struct, kw_only=True):
-    """An outside system: what it can do about repeats, and what a person does when nobody knows.
-
-    `capability` is `dedup` (a repeated key returns the first receipt), `lookup` (can be asked by key) or `neither`.
-    """
-
-    capability: str
-    reconcile: str = "look into the target system by hand"
-    compensate: str = "no compensation is known"
-
-
-class ActivityCall(NamedTuple):
-    """Handed to an activity as its first argument: `number` counts from 1 how often the world saw this very call.
-
-    The count outlives processes. `drift` says that a model stand-in should answer a second call differently.
-    """
-
-    number: int
-    drift: bool = False
-
-
-class Decision(msgspec.Struct, kw_only=True):
-    """A person's answer to an approval: `approved`, `edited` (with `changes`) or `rejected`."""
-
-    verdict: str
-    by: str
-    changes: dict[str, Any] = msgspec.field(default_factory=dict)
-
-
 class Context(Protocol):
     """The only door between a step and the world. What it returns is the same live and in replay."""
 
     run: Run[Any]
 
-    def activity(self, function: Callable[..., Any], *args: Any, cost: float = 0.0) -> Any:
-        """Call `function(call, *args)`: not deterministic, safe to repeat. `cost` is taken from the run's budget."""
+    def activity(
+        self, function: Callable[..., Any], *args: Any, cost: float = 0.0, may_change: tuple[str, ...] = ()
+    ) -> Any:
+        """Call `function(call, *args)`: not deterministic, safe to repeat. `cost` is taken from the run's budget.
+
+        `may_change` names parameters of `function` whose arguments may differ from the recorded call: else it is Drift.
+        """
         ...
 
-    def effect(self, target: str, operation: str, request: dict[str, Any]) -> Receipt:
-        """Change the outside world once, under the lab's effect policy; raise EffectRejected on a refusal."""
+    def effect(
+        self,
+        target: str,
+        operation: str,
+        request: dict[str, Any],
+        *,
+        once_per: tuple[str, ...] = (),
+        may_change: tuple[str, ...] = (),
+    ) -> Receipt:
+        """Change the outside world once, under the lab's effect policy; raise EffectRejected on a refusal.
+
+        `once_per` names the fields of `request` that are the business identity, `may_change` those that may differ
+        from the recorded request (any other difference is Drift). Left empty, both are as the target declares them.
+        """
         ...
 
-    def approval(self, role: str, question: str) -> Decision:
-        """Ask a person with `role` once; the run waits, across processes, until there is a decision."""
+    def approval(self, role: str, question: str, about: dict[str, Any] | None = None) -> Decision:
+        """Ask a person with `role` once; the run waits, across processes, until there is a decision.
+
+        The decision holds for this question `about` this content only; `about` is plain data, shown to the person.
+        """
         ...
 
     def sleep_until(self, when: str) -> None:

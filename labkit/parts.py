@@ -19,10 +19,12 @@ from labkit.errors import known
 from labkit.model import Workflow
 from labkit.provider.protocol import World
 from labkit.store import artifacts, runs
+from labkit.store.columns import add_missing
 from labkit.store.protocol import Store
 from labkit.values import ValueLog
 
 SCHEMAS = (runs.SCHEMA, ledger.SCHEMA, approvals.SCHEMA, artifacts.SCHEMA)
+ADDED = (ledger.ADDED, approvals.ADDED)
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -37,6 +39,13 @@ class Parts(msgspec.Struct, kw_only=True):
     clock: Clock
     chance: Callable[[str], float]
     log: ValueLog = msgspec.field(default_factory=ValueLog)
+
+
+def make_tables(store: Store, *more: str) -> None:
+    """Make the tables of a lab's database, and those of `more` schemas; add columns that an older version lacks."""
+    for schema in (*SCHEMAS, *more):
+        store.install(schema)
+    add_missing(store, ADDED)
 
 
 def chance_of(process: int) -> Callable[[str], float]:
@@ -66,8 +75,7 @@ def assemble(
     known("policy", policy, POLICIES)
     codec = Codec(workflow)
     built = ENGINES[engine](store, codec)
-    for schema in (*SCHEMAS, built.schema):
-        store.install(schema)
+    make_tables(store, built.schema)
     return Parts(
         store=store,
         workflow=workflow,

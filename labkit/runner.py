@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from labkit.authoring import step_failed
+from labkit.bound import StepContext
 from labkit.codec import check_id, encode
 from labkit.context import LiveContext
 from labkit.errors import EffectRejected, InvalidInput, LabError, StaleWrite, StepFailed, Unsupported
@@ -186,15 +187,19 @@ class Runner:
     def _step(self, ctx: LiveContext, name: str) -> None:
         step = close if name == CLOSE else self.parts.workflow.find(name)
         ctx.enter(name)
-        rejected = False
+        bound, rejected = StepContext(ctx), False
         try:
-            returned = step(ctx, ctx.run.data)
+            returned = step(bound, ctx.run.data)
         except EffectRejected as refused:
             returned, rejected = Done("failed", refused.what), True
         except LabError:
             raise
         except (Exception, SystemExit) as error:
             raise step_failed(name, ctx.run.run_id, error) from error
+        finally:
+            bound.over()
+        if ctx.misused:
+            raise ctx.misused
         if ctx.waits_for:
             what = f"step {name} caught the wait of run {ctx.run.run_id} and went on: {ctx.waits_for}"
             raise StepFailed(what, safe="nothing of it was committed", next="catch Exception, never BaseException")

@@ -12,7 +12,7 @@ from workflows import Rig, chain, taps_of
 
 from labkit.effects import ledger
 from labkit.effects.key import effect_key
-from labkit.errors import EffectRejected, EffectUnknown, InvalidInput, LabError, ProviderAway, StaleWrite
+from labkit.errors import Drift, EffectRejected, EffectUnknown, InvalidInput, LabError, ProviderAway, StaleWrite
 from labkit.model import CAPABILITIES, Budgets, Order, Receipt
 from labkit.provider.faults import Fault, faults_for
 
@@ -85,12 +85,12 @@ def test_the_same_effect_with_another_request_is_refused_and_nothing_is_sent(eng
     rig.crash("s0/attempt:before#1")
     [entry] = rig.effects()
     other = Order(target="bank", operation="pay", request={"about": "more"}, subject="s", label="s0/call")
-    with pytest.raises(InvalidInput, match=entry.effect_key):
+    with pytest.raises(Drift, match=entry.effect_key):
         ledger.check_request(entry, other)
     with rig.store.transaction("test/set") as tx:
         tx.execute("UPDATE effects SET request_hash='0'")
     rig.fork(0, "f")  # a fork asks for the same effect from the start
-    with pytest.raises(InvalidInput, match="compensate the old effect"):
+    with pytest.raises(Drift, match="compensate the old effect"):
         rig.drive("f")
     assert rig.outside("effect") == 0
 
@@ -101,7 +101,7 @@ def test_a_request_is_recognised_whatever_the_order_of_its_fields():
     order = Order(target="bank", operation="pay", request={"b": 1, "a": [1, 2]}, subject="s", label="s0/call")
     entry = msgspec.structs.replace(rig.effects()[0], request_hash=ledger.request_hash({"a": [1, 2], "b": 1}))
     ledger.check_request(entry, order)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(Drift):
         ledger.check_request(msgspec.structs.replace(entry, request_hash=ledger.request_hash({"a": [2, 1]})), order)
 
 

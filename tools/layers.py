@@ -13,10 +13,11 @@ from pathlib import Path
 
 # A part may import from the rows above it, and from its own row if no circle comes of it.
 LAYERS = (
-    ("errors", "arguments", "authoring", "clock", "taps", "model", "codec", "journal", "moves", "scratch", "values"),
+    ("errors", "arguments", "authoring", "clock", "taps", "calls", "model", "canonical", "codec"),
+    ("asked", "journal", "moves", "scratch", "values"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "effects", "coordination", "evolution"),
-    ("parts", "context", "runner", "scenario", "check"),
+    ("parts", "recording", "context", "bound", "runner", "scenario", "check"),
     ("sim", "bench", "stacks", "trajectory"),
     ("matrix", "perf", "timeline", "measure", "claims"),
     ("widgets", "grading", "lab", "doctor", "demo", "cli", "__init__", "__main__"),

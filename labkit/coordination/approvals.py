@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.canonical import canonical
 from labkit.codec import encode, read_back
 from labkit.errors import InvalidInput
 from labkit.model import TERMINAL, Decision, Run
@@ -15,16 +16,22 @@ from labkit.store.protocol import Store, Tx
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS approvals (
   request_id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, step TEXT NOT NULL, role TEXT NOT NULL,
-  question TEXT NOT NULL, status TEXT NOT NULL, decision BLOB NOT NULL, used INTEGER NOT NULL
+  question TEXT NOT NULL, status TEXT NOT NULL, decision BLOB NOT NULL, used INTEGER NOT NULL,
+  about TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 """
+ADDED = ("approvals", "about", "TEXT NOT NULL DEFAULT ''")  # databases of older versions lack this column
 VERDICTS = ("approved", "edited", "rejected")
 YES = ("approved", "edited")
 _decision = msgspec.json.Decoder(Decision)
+_content = msgspec.json.Decoder(dict[str, Any])
 
 
 class Approval(msgspec.Struct, kw_only=True):
-    """One approval: `status` is requested, approved, edited, rejected or expired; `used` counts steps that took it."""
+    """One approval: `status` is requested, approved, edited, rejected or expired; `used` counts steps that took it.
+
+    `about` is what the question is about, as canonical JSON; empty when the step gave nothing.
+    """
 
     request_id: str
     tenant_id: str
@@ -35,17 +42,24 @@ class Approval(msgspec.Struct, kw_only=True):
     status: str
     decision: bytes
     used: int
+    about: str = ""
 
-    def answer_to(self, role: str, question: str) -> Decision | None:
+    def answer_to(self, role: str, question: str, about: dict[str, Any] | None = None) -> Decision | None:
         """The decision about this very question; raise InvalidInput when another one was asked under this id."""
-        if (self.role, self.question) != (role, question):
+        now = content(about)
+        if (self.role, self.question, self.about) != (role, question, now):
             raise InvalidInput(
-                f"approval {self.request_id} asks {self.role} {self.question[:200]!r}, "
-                f"now the step asks {role} {question[:200]!r}",
+                f"approval {self.request_id} asks {_asked(self.role, self.question, self.about)}, "
+                f"now the step asks {_asked(role, question, now)}",
                 safe="the decision about the old question is not used; nothing was done",
                 next="keep what is asked about in the state of an earlier step, or cancel the run",
             )
         return self.answer()
+
+    @property
+    def subject(self) -> dict[str, Any] | None:
+        """What the question is about, as plain data, or None when the step gave nothing."""
+        return read_back(_content, self.about.encode(), f"approval {self.request_id}") if self.about else None
 
     def answer(self) -> Decision | None:
         """The person's decision, or None while there is none."""
@@ -58,10 +72,22 @@ class Approval(msgspec.Struct, kw_only=True):
 FIELDS = Approval.__struct_fields__
 
 
-def request(tx: Tx, run: Run[Any], request_id: str, step: str, role: str, question: str) -> None:
+def content(about: dict[str, Any] | None) -> str:
+    """What a question is about, as it is stored and compared: canonical JSON, empty for None."""
+    return "" if about is None else canonical(about).decode()
+
+
+def _asked(role: str, question: str, about: str) -> str:
+    """A question in one line of an error."""
+    return f"{role} {question[:200]!r}" + (f" about {about[:200]}" if about else "")
+
+
+def request(
+    tx: Tx, run: Run[Any], request_id: str, step: str, role: str, question: str, about: dict[str, Any] | None = None
+) -> None:
     """Write the question, once; asking again changes nothing."""
-    row = (request_id, run.tenant_id, run.run_id, step, role, question, "requested", b"", 0)
-    tx.execute("INSERT OR IGNORE INTO approvals VALUES (?,?,?,?,?,?,?,?,?)", *row)
+    row = (request_id, run.tenant_id, run.run_id, step, role, question, "requested", b"", 0, content(about))
+    tx.execute("INSERT OR IGNORE INTO approvals VALUES (?,?,?,?,?,?,?,?,?,?)", *row)
 
 
 def find(source: Store | Tx, request_id: str) -> Approval | None:

@@ -28,3 +28,9 @@ def effect_key(tenant: str, workflow: str, run: str, logical_step: str, branch: 
             next="give the effect its whole identity",
         )
     return "/".join(quote(part, safe="") for part in [*parts, *([branch] if branch else [])])
+
+
+def bounds_of_run(key: str) -> tuple[str, str]:
+    """Between which two texts the keys of all effects of the run of `key` lie: its forks share them."""
+    run = "/".join(key.split("/")[:3])
+    return f"{run}/", f"{run}0"  # in the order of bytes, 0 comes right after /

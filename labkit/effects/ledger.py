@@ -7,13 +7,17 @@ the UPDATE itself.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
 
-from labkit.codec import encode, read_back, request_hash
-from labkit.effects.key import effect_of
-from labkit.errors import InvalidInput, InvalidState, StaleWrite
+from labkit.asked import asked_of, differences
+from labkit.canonical import request_hash
+from labkit.codec import encode, read_back
+from labkit.effects.key import bounds_of_run, effect_of
+from labkit.errors import EffectRejected, InvalidState, StaleWrite
+from labkit.journal import request_drift
 from labkit.model import Order, Receipt, Run, Target
 from labkit.store.protocol import Store, Tx
 
@@ -22,10 +26,12 @@ CREATE TABLE IF NOT EXISTS effects (
   effect_key TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, step TEXT NOT NULL, target TEXT NOT NULL,
   operation TEXT NOT NULL, subject TEXT NOT NULL, request BLOB NOT NULL, request_hash TEXT NOT NULL,
   status TEXT NOT NULL, attempts INTEGER NOT NULL, max_attempts INTEGER NOT NULL, receipt_id TEXT NOT NULL,
-  rejection TEXT NOT NULL, last_error TEXT NOT NULL, reconcile TEXT NOT NULL, compensate TEXT NOT NULL
+  rejection TEXT NOT NULL, last_error TEXT NOT NULL, reconcile TEXT NOT NULL, compensate TEXT NOT NULL,
+  identity TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
 """
+ADDED = ("effects", "identity", "TEXT NOT NULL DEFAULT ''")  # databases of older versions lack this column
 MOVES = {
     "executing": ("planned", "executing", "ambiguous"),
     "confirmed": ("executing", "ambiguous"),
@@ -34,13 +40,14 @@ MOVES = {
     "planned": ("executing", "ambiguous"),
     "compensated": ("confirmed", "ambiguous"),
 }
+UNDONE = ("rejected", "compensated")  # such an effect stands in nobody's way
 SETTLED = ("confirmed", "rejected", "compensated")
 _requests = msgspec.json.Decoder(dict[str, Any])
 MAX_ATTEMPTS = 8
 
 
 class Entry(msgspec.Struct, kw_only=True):
-    """One row of the ledger."""
+    """One row of the ledger. `identity` is the business identity, empty when none was declared."""
 
     effect_key: str
     tenant_id: str
@@ -59,6 +66,7 @@ class Entry(msgspec.Struct, kw_only=True):
     last_error: str = ""
     reconcile: str = ""
     compensate: str = ""
+    identity: str = ""
 
     @property
     def effect(self) -> str:
@@ -82,6 +90,7 @@ class Entry(msgspec.Struct, kw_only=True):
             subject=self.subject,
             label=f"{self.effect}/call",
             key=self.effect_key,
+            identity=self.identity,
         )
 
 
@@ -104,11 +113,13 @@ def new_entry(run: Run[Any], step: str, order: Order, target: Target) -> Entry:
         request_hash=request_hash(order.request),
         reconcile=target.reconcile,
         compensate=target.compensate,
+        identity=order.identity,
     )
 
 
 def plan(tx: Tx, entry: Entry) -> None:
-    """Write the intent."""
+    """Write the intent; raise EffectRejected when it would repeat another effect of the run."""
+    check_identity(tx, entry.identity, entry.effect_key)
     tx.execute(_INSERT, *(getattr(entry, name) for name in FIELDS))
 
 
@@ -130,6 +141,29 @@ def get(source: Store | Tx, effect_key: str) -> Entry:
     if entry is None:
         raise InvalidState(f"effect {effect_key} was planned and is not in the ledger", safe="nothing was sent")
     return entry
+
+
+def check_identity(source: Store | Tx, identity: str, effect_key: str, staged: Iterable[Entry] = ()) -> None:
+    """Raise EffectRejected, naming the other, when an effect of the same run has this business identity.
+
+    `staged` are effects that the step has planned and not committed yet. One that was rejected or compensated does not
+    count: nothing of it stands.
+    """
+    if not identity:
+        return
+    low, high = bounds_of_run(effect_key)
+    where = f"{_SELECT} WHERE effect_key>? AND effect_key<? AND identity=? ORDER BY effect_key"
+    kept = [Entry(**dict(zip(FIELDS, row, strict=True))) for row in source.rows(where, low, high, identity)]
+    for other in (*kept, *(entry for entry in staged if entry.identity == identity)):
+        if other.effect_key != effect_key and other.status not in UNDONE:
+            receipt = f", receipt {other.receipt_id}" if other.receipt_id else ""
+            raise EffectRejected(
+                "repeats_effect",
+                f"effect {effect_key} would repeat effect {other.effect_key} ({other.status}{receipt}): "
+                f"both are {identity}, which happens once in a run",
+                safe="nothing was sent",
+                next="go on with what the first effect did, or compensate it before asking again",
+            )
 
 
 def executing(tx: Tx, entry: Entry) -> Entry:
@@ -162,14 +196,21 @@ def compensated(tx: Tx, entry: Entry, receipt: Receipt) -> Entry:
     return _move(tx, entry, "compensated", receipt_id=receipt.id)
 
 
-def check_request(entry: Entry, order: Order) -> None:
-    """Raise InvalidInput when the same key now comes with another request: the code or a model answer has changed."""
-    if request_hash(order.request) != entry.request_hash:
-        raise InvalidInput(
-            f"effect {entry.effect_key} is {entry.status} with request {entry.request.decode(errors='replace')[:200]}, "
-            f"now the step asks for {str(order.request)[:200]}",
-            safe="the recorded effect stands; nothing was sent",
-            next="keep what was decided in the state before the effect, or compensate the old effect first",
+def check_request(entry: Entry, order: Order, may_change: Collection[str] = ()) -> None:
+    """Raise Drift when the same key now comes with another target, operation or request.
+
+    The code or a model answer has changed. Fields that `may_change` do not count: the recorded request stands.
+    """
+    known = (entry.target, entry.operation, entry.request_hash)
+    if (order.target, order.operation, request_hash(order.request)) == known:
+        return
+    recorded = _requests.decode(entry.request)
+    differing = differences(asked_of(recorded), asked_of(order.request))
+    intact = (order.target, order.operation, request_hash(recorded)) == known
+    if not intact or not set(differing) <= {*may_change}:
+        raise request_drift(
+            f"effect {entry.effect_key} is {entry.status} as {entry.target}.{entry.operation}",
+            *(asked_of(recorded), asked_of(order.request), f"{order.target}.{order.operation}", differing),
         )
 
 

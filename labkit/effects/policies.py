@@ -31,7 +31,8 @@ class Effect(NamedTuple):
     """One effect about to be performed.
 
     `record(tx, receipt)` makes the result durable as an event in the same transaction; it is None where the engine
-    keeps no journal. `stage(write)` hands a write to the step's next durable transaction.
+    keeps no journal. `stage(write)` hands a write to the step's next durable transaction. `planned` are the entries
+    that the step has handed to it so far; `may_change` are request fields that may differ from what was recorded.
     """
 
     store: Store
@@ -42,6 +43,8 @@ class Effect(NamedTuple):
     target: Target
     record: Record | None
     stage: Callable[[Callable[[Tx], None]], None]
+    planned: list[Entry]
+    may_change: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -118,7 +121,7 @@ class Ledger:
                 runs.guard(tx, fx.run)
                 ledger.plan(tx, entry)
             return deliver(fx, entry)
-        ledger.check_request(entry, fx.order)
+        ledger.check_request(entry, fx.order, fx.may_change)
         receipt = deliver(fx, entry)
         if fx.record and entry.status in ledger.SETTLED:  # by a person or another run: only record it
             with fx.store.transaction(f"{fx.name}/record") as tx:
@@ -140,9 +143,11 @@ class Outbox:
         known = ledger.find(fx.store, fx.order.key or "")
         if known is None:
             entry = ledger.new_entry(fx.run, fx.step, fx.order, fx.target)
+            ledger.check_identity(fx.store, entry.identity, entry.effect_key, fx.planned)
+            fx.planned.append(entry)
             fx.stage(lambda tx: ledger.plan(tx, entry))
         else:
-            ledger.check_request(known, fx.order)
+            ledger.check_request(known, fx.order, fx.may_change)
         receipt = Receipt(id=fx.order.key or "", status="planned")
         if fx.record:
             with fx.store.transaction(f"{fx.name}/intent") as tx:

@@ -18,7 +18,7 @@ from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, UnknownRun, known
 from labkit.lab.outside import MemoryOutside, ProcessOutside, world_folder
 from labkit.model import Workflow
-from labkit.parts import SCHEMAS
+from labkit.parts import make_tables
 from labkit.provider.faults import Fault
 from labkit.runner import Runner
 from labkit.scenario import PROVIDERS, Scenario
@@ -50,8 +50,7 @@ class Machine:
         if not isinstance(path, str | os.PathLike) or not self.path:
             raise InvalidInput(f"{path!r} is no path of a database", safe="nothing was made", next='Lab("lab.db")')
         self._store: SqliteStore | None = SqliteStore(self.path)
-        for schema in SCHEMAS:
-            self.store.install(schema)
+        make_tables(self.store)
         self.on_disk = self.path != MEMORY
         self.outside = ProcessOutside(world_folder(self.path)) if self.on_disk else MemoryOutside()
         self.workflows: dict[str, Workflow[Any]] = {}

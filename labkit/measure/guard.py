@@ -52,7 +52,9 @@ class Guard:
         keyed = msgspec.structs.replace(order, key=effect_key(TENANT, "refund", self._run.run_id, step))
         with closing(self._open()) as store:  # frameworks call from threads of their own
             self._claim(store)
-            effect = Effect(store, self._world, self._run, step, keyed, TARGETS[order.target], None, lambda write: None)
+            effect = Effect(
+                store, self._world, self._run, step, keyed, TARGETS[order.target], None, lambda write: None, []
+            )
             try:
                 receipt = self._policy.perform(effect)
             except Suspend as stopped:

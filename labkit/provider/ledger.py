@@ -119,6 +119,7 @@ class Ledger:
             key=order.key,
             request=order.request,
             receipt_id=receipt_id,
+            identity=order.identity,
         )
 
     def _append(
@@ -131,6 +132,7 @@ class Ledger:
         key: str | None = None,
         request: dict[str, Any] | None = None,
         receipt_id: str = "",
+        identity: str = "",
     ) -> None:
         entry = Entry(
             seq=len(self._entries) + 1,
@@ -142,6 +144,7 @@ class Ledger:
             request=request or {},
             receipt_id=receipt_id,
             at=self._now(),
+            identity=identity,
         )
         if self._file is not None:
             self._file.append(entry)  # first the disk: memory never knows more than a restart would

@@ -17,13 +17,13 @@ PATIENCE = 2.0
 """Seconds that a caller waits for an answer before the outcome counts as unknown."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One line of a provider's ledger. `seq` counts from 1 without gaps; `at` is ISO 8601 text.
 
     `kind` is `effect` (done), `refused` (an order turned down for good), `compensation` (an effect undone) or
     `activity` (a call that is safe to repeat). `receipt_id` is empty for `refused` and `activity`. An activity has
     its name as `operation` and no target; a compensation carries the subject of the effect that it undoes and
-    `{"receipt_id": ...}` of that effect as its request.
+    `{"receipt_id": ...}` of that effect as its request. `identity` is the order's business identity, if it has one.
     """
 
     seq: int
@@ -35,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     request: dict[str, Any]
     receipt_id: str
     at: str
+    identity: str = ""
 
 
 class World(Protocol):

@@ -46,12 +46,12 @@ def question_asked_again_under_a_new_number(patch: MonkeyPatch) -> None:
         asked = [find(source, number) for number in numbers(source, request_id)]
         return next((each for each in asked if each and each.status != "requested"), asked[0] if asked else None)
 
-    def request_numbered(tx: Tx, run: Run[Any], request_id: str, step: str, role: str, question: str) -> None:
-        request(tx, run, f"{request_id}.{len(numbers(tx, request_id))}", step, role, question)
+    def request_numbered(tx: Tx, run: Run[Any], request_id: str, step: str, *asked: Any) -> None:
+        request(tx, run, f"{request_id}.{len(numbers(tx, request_id))}", step, *asked)
 
-    def ask_then_wait(self: LiveContext, role: str, question: str) -> Decision:
+    def ask_then_wait(self: LiveContext, *asked: Any) -> Decision:
         try:
-            return approval(self, role, question)
+            return approval(self, *asked)
         except Suspend as wait:
             with self.parts.store.transaction(f"{self.step}/ask") as tx:
                 wait.write(tx)

@@ -20,7 +20,8 @@ def state_taken_from_the_clock(patch: MonkeyPatch) -> None:
 
     def quote(ctx: Context, state: OrderState) -> Any:
         state.price = ctx.activity(price_of)
-        state.stock = next(ticks)
+        state.stock = ctx.activity(stock_of)
+        state.receipts.append(f"asked at {next(ticks)}")  # no call is given it: a changed argument would be drift
         return pay
 
     patch.setitem(order.steps, "quote", quote)
