@@ -123,7 +123,13 @@ def test_a_crash_does_to_each_effect_call_what_its_policy_allows(
         effects = [each.step for each in plan(trajectory, EFFECTS[DESK] | EFFECTS[TRAVEL]) if each.kind == "effect"]
         found = {name: [each.call for each in getattr(row, name)] for name in ("duplicated", "lost", "ambiguous")}
         assert found == {name: effects if name == harm else [] for name in found}
-        assert row.verdict == verdict
+        # The recording of the third refund leaves a payment in doubt: whatever a crash does, nothing there is valid.
+        doubtful = trajectory.id == "refund-desk-3" and verdict == "valid"
+        assert (row.verdict, bool(row.in_doubt)) == (
+            "unknown" if doubtful else verdict,
+            trajectory.id == "refund-desk-3",
+        )
+        assert bool(row.reasons) == (row.verdict != "valid")
         # Every model call has one crash after which it must be paid again: after its answer, before that is durable.
         assert (row.model_calls_repeated.max, row.model_calls_repeated.total) == (1, len(trajectory.turns))
 

@@ -1,4 +1,4 @@
-"""`labkit bench`, `trajectory` and `perf`: real kills, recorded agents, speed."""
+"""`labkit bench` and `perf`: real kills, speed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 REPEAT_HELP = "Kill at each tap this often: once by default, 40 times with --stack."
 KEEP_HELP = "Keep every trial's files and traces in this folder; a campaign that was interrupted goes on there."
-TOOL_HELP = "A tool that changes the world; repeated for several."
-FILES_HELP = "Recorded agent runs, JSON Lines in the chat-completions format."
 
 
 def bench(
@@ -78,24 +76,6 @@ def _bench_engines(
             **chosen, workflow=flow, inputs=given, mode=mode, out=keep, keep=keep is not None, progress=tell
         )
     _conclude(report, given, out, as_json)
-
-
-def trajectory(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help=FILES_HELP)],
-    effect: Annotated[list[str], typer.Option("--effect", metavar="NAME", help=TOOL_HELP)],
-    engine: options.Engines = None,
-    policy: options.Policies = None,
-    provider: options.Provider = "neither",
-    as_json: options.Json = False,
-) -> None:
-    """Say what one crash would have done to recorded agent runs: calls made twice, lost, or left ambiguous."""
-    from labkit.trajectory.report import analyse, render
-
-    (capability,) = options.providers([provider])
-    with progress("recorded runs") as tell:
-        names = options.engines(engine), options.policies(policy)
-        report = analyse(files, effect, *names, capability, tell, every_effect=True)
-    emit(as_json, report, lambda: render(report))
 
 
 def perf(

@@ -11,8 +11,9 @@ from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
 from labkit.scenario import Scenario
 from labkit.sim.lives import Image, Life, Simulation, first_life
+from labkit.trajectory.accidents import Happened, what_happened
 from labkit.trajectory.model import Trajectory
-from labkit.trajectory.workflow import as_workflow, ask_model
+from labkit.trajectory.workflow import as_workflow, ask_model, plan
 
 MODEL = ask_model.__name__
 
@@ -34,10 +35,13 @@ class Repeated(msgspec.Struct):
 class Row(msgspec.Struct, kw_only=True):
     """One trajectory on one engine under one policy, crashed once at every tap: `schedules` of them.
 
-    `calls` are tool calls, `effects` those that change the world. `duplicated` calls were executed twice, `lost` ones
-    never although the run is completed, `ambiguous` ones wait for a person, `untracked` ones were known to nobody but
-    the provider at the crash. `invariants` counts the schedules that broke each; `verdict` is `invalid` if any did,
-    `unknown` if an effect was left ambiguous, else `valid`.
+    `calls` are tool calls, `effects` those that were made and change the world. `duplicated` calls were executed twice,
+    `lost` ones never although the run is completed, `ambiguous` ones wait for a person, `untracked` ones were known to
+    nobody but the provider at the crash. `in_doubt` ones the recording itself leaves in doubt, before any crash.
+    `invariants` counts the schedules that broke each.
+
+    `verdict` is `invalid` if any was broken, or if the recording itself holds a duplicate; `unknown` if an effect was
+    left ambiguous, or the recording leaves something open; else `valid`. `reasons` says why it is not valid.
     """
 
     trajectory: str
@@ -51,9 +55,11 @@ class Row(msgspec.Struct, kw_only=True):
     lost: list[CallCount]
     ambiguous: list[CallCount]
     untracked: list[CallCount]
+    in_doubt: list[str]
     model_calls_repeated: Repeated
     invariants: dict[str, int]
     verdict: str
+    reasons: list[str]
 
 
 class Harm(NamedTuple):
@@ -67,11 +73,44 @@ class Harm(NamedTuple):
     invariants: set[str]
 
 
-def crash_everywhere(trajectory: Trajectory, effects: set[str], engine: str, policy: str, provider: str) -> Row:
-    """Crash the trajectory at every tap, one tap a schedule, and recover each time in a fresh process."""
+def crash_everywhere(
+    trajectory: Trajectory, effects: set[str], engine: str, policy: str, provider: str, happened: Happened | None = None
+) -> Row:
+    """Crash the trajectory at every tap, one tap a schedule, and recover each time in a fresh process.
+
+    `happened` is what its recording holds; without it, the recording is read for it, and two effects are never one.
+    """
+    happened = happened or what_happened(trajectory, effects)
     workflow = as_workflow(trajectory, effects, provider)
     simulation = Simulation(Scenario(workflow=workflow, inputs={}, engine=engine, policy=policy))
     reference = first_life(simulation)
+    counts, repeated = _counted(simulation, reference)
+    called = {name: [CallCount(*item) for item in sorted(count.items())] for name, count in counts.items()}
+    broken = dict(sorted(counts["invariants"].items()))
+    planned = [each for each in plan(trajectory, effects) if each.call and each.kind == "effect"]
+    verdict, reasons = _verdict(broken, called["ambiguous"], happened)
+    return Row(
+        trajectory=trajectory.id,
+        engine=engine,
+        policy=policy,
+        provider=provider,
+        calls=len(trajectory.calls),
+        effects=len(planned),
+        schedules=len(reference.taps),
+        duplicated=called["duplicated"],
+        lost=called["lost"],
+        ambiguous=called["ambiguous"],
+        untracked=called["untracked"],
+        in_doubt=[each.step for each in planned if each.call and each.call.in_doubt],
+        model_calls_repeated=repeated,
+        invariants=broken,
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def _counted(simulation: Simulation, reference: Life) -> tuple[dict[str, Counter[str]], Repeated]:
+    """In how many schedules each harm came to each call, and model calls were paid again."""
     counts = {name: Counter[str]() for name in ("duplicated", "lost", "ambiguous", "untracked", "invariants")}
     repeated = Repeated()
     # Taps between which nothing durable changed leave the same image, so one recovery answers for all of them.
@@ -82,24 +121,18 @@ def crash_everywhere(trajectory: Trajectory, effects: set[str], engine: str, pol
             count.update(dict.fromkeys(getattr(harm, name), schedules))
         repeated.max = max(repeated.max, harm.model_calls)
         repeated.total += harm.model_calls * schedules
-    called = {name: [CallCount(*item) for item in sorted(count.items())] for name, count in counts.items()}
-    broken = dict(sorted(counts["invariants"].items()))
-    return Row(
-        trajectory=trajectory.id,
-        engine=engine,
-        policy=policy,
-        provider=provider,
-        calls=len(trajectory.calls),
-        effects=sum(call.name in effects for call in trajectory.calls),
-        schedules=len(reference.taps),
-        duplicated=called["duplicated"],
-        lost=called["lost"],
-        ambiguous=called["ambiguous"],
-        untracked=called["untracked"],
-        model_calls_repeated=repeated,
-        invariants=broken,
-        verdict="invalid" if broken else "unknown" if called["ambiguous"] else "valid",
-    )
+    return counts, repeated
+
+
+def _verdict(broken: dict[str, int], ambiguous: list[CallCount], happened: Happened) -> tuple[str, list[str]]:
+    """The verdict of a row, and every reason why it is not valid."""
+    wrong = [f"{name}: broken in {times:,} schedule{'' if times == 1 else 's'}" for name, times in broken.items()]
+    wrong += [
+        f"the recording itself makes {each.calls[0].call} {len(each.calls)} times" for each in happened.duplicates
+    ]
+    doubt = [f"ambiguous after a crash: {', '.join(each.call for each in ambiguous)}"] if ambiguous else []
+    doubt += happened.open
+    return "invalid" if wrong else "unknown" if doubt else "valid", wrong + doubt
 
 
 def harm_of(life: Life, image: Image, reference: Life) -> Harm:

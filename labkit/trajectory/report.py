@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 
@@ -16,13 +15,12 @@ from rich.text import Text
 
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import InvalidInput
-from labkit.scenario import Scenario
-from labkit.sim.lives import Simulation
+from labkit.trajectory.accidents import Happened, what_happened
+from labkit.trajectory.checks import check, check_effects, listed, read_all
 from labkit.trajectory.crashes import Row, crash_everywhere
+from labkit.trajectory.identity import same_effects
 from labkit.trajectory.model import Trajectory
-from labkit.trajectory.read import read
-from labkit.trajectory.workflow import as_workflow
+from labkit.trajectory.told import and_, shown, what_has_happened
 
 VERDICTS = ("valid", "unknown", "invalid")
 HARMS = ("duplicated", "lost", "ambiguous", "untracked")
@@ -31,11 +29,14 @@ Progress = Callable[[int, int], None]
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """How many `trajectories`, tool `calls`, and `effects` among these were read (`effects_failed`: answered with an
+    """What `happened` in each recorded run, and what a crash would have done to it.
+
+    How many `trajectories`, tool `calls`, and `effects` among these were read (`effects_failed`: answered with an
     error in the recording), how many `schedules` were explored, how often each of the `tools` was called, which
-    effects were `never_called`, and one row for each trajectory, engine and policy.
+    effects were `never_called`, which tools were taken as `reads`, and one row for each trajectory, engine and policy.
     """
 
+    happened: list[Happened]
     trajectories: int
     calls: int
     effects: int
@@ -43,6 +44,7 @@ class Report(msgspec.Struct, kw_only=True):
     schedules: int
     tools: dict[str, int]
     never_called: list[str]
+    reads: list[str]
     rows: list[Row]
 
 
@@ -55,83 +57,71 @@ def analyse(
     progress: Progress | None = None,
     *,
     every_effect: bool = False,
+    same_effect: Iterable[str] = (),
 ) -> Report:
-    """Crash every recorded run in `paths` once at every tap; no engine or policy named means all of them.
+    """Say what has happened in every recorded run in `paths`, and crash each once at every tap.
 
-    `effects` are the tools that change the world, `provider` what these can do about repeats. A call that failed in
-    the recording is crashed like any other: it was sent, and an error does not prove that nothing happened. Raises
+    `effects` are the tools that change the world, `provider` what these can do about repeats; no engine or policy
+    named means all of them. `same_effect` says what makes two calls one effect: `TOOL:field,field`, or `field,field`
+    for every tool. A call that failed or is in doubt in the recording is crashed like any other: it was sent. Raises
     InvalidInput for a file that does not fit, a name that does not exist, or when no effect is named; with
     `every_effect` also when one of them was never called.
     """
     trajectories = read_all(paths)
-    tools = Counter(call.name for trajectory in trajectories for call in trajectory.calls)
+    tools = Counter(call.name for each in trajectories for call in each.calls)
     chosen, never_called = check_effects(tools, effects, every_effect)
+    rules = same_effects(same_effect, trajectories, chosen)
     pairs = list(product(dict.fromkeys(engines) or ENGINES, dict.fromkeys(policies) or POLICIES))
     check(trajectories, chosen, pairs, provider)
-    rows: list[Row] = []
-    for trajectory, (engine, policy) in product(trajectories, pairs):
-        rows.append(crash_everywhere(trajectory, chosen, engine, policy, provider))
-        if progress:
-            progress(len(rows), len(trajectories) * len(pairs))
-    calls = [call for trajectory in trajectories for call in trajectory.calls]
+    happened = [what_happened(each, chosen, rules) for each in trajectories]
+    rows = _rows(trajectories, happened, chosen, (pairs, provider), progress)
+    calls = [call for each in trajectories for call in each.calls]
     return Report(
+        happened=happened,
         trajectories=len(trajectories),
         calls=len(calls),
-        effects=sum(call.name in chosen for call in calls),
+        effects=sum(call.name in chosen and call.made for call in calls),
         effects_failed=sum(call.name in chosen and call.failed for call in calls),
         schedules=sum(row.schedules for row in rows),
         tools=dict(sorted(tools.items())),
         never_called=never_called,
+        reads=sorted(set(tools) - chosen),
         rows=rows,
     )
 
 
-def read_all(paths: Sequence[str | Path]) -> list[Trajectory]:
-    """The trajectories of all files; the ids of several files carry the file's path, `runs.jsonl:run-1`."""
-    if len(paths) == 1:
-        return read(paths[0])
-    found = []
-    for path in dict.fromkeys(map(str, paths)):
-        try:
-            found += [msgspec.structs.replace(each, id=f"{path}:{each.id}") for each in read(path)]
-        except InvalidInput as refused:
-            raise InvalidInput(f"{path}: {refused.what}", safe=refused.safe, next=refused.next) from refused
-    return found
-
-
-def check_effects(tools: dict[str, int], effects: Iterable[str], every: bool = False) -> tuple[set[str], list[str]]:
-    """The effects as a set, and those among them that no run called (`tools`: calls by name).
-
-    Raises InvalidInput, with the nearest of the tools that were called, when no effect is named, when none of them was
-    called, or with `every` when one was not.
-    """
-    chosen = set(effects)
-    never_called = sorted(chosen - set(tools))
-    if chosen and (not never_called or (len(never_called) < len(chosen) and not every)):
-        return chosen, never_called
-    what = f"no call of {' or '.join(map(repr, never_called))} was recorded" if chosen else "no effect was named"
-    near = [close for name in never_called for close in get_close_matches(name, tools, 1)]
-    meant = f"did you mean {' and '.join(near)}? " if near else ""
-    raise InvalidInput(
-        f"{what}; tools called: {_listed(tools)}",
-        safe="nothing was run",
-        next=f"{meant}Name each tool that changes the world (books, pays, sends, deletes) by --effect NAME; leave out "
-        "those that were not called, that only read, or that do no harm when repeated",
-    )
-
-
-def check(trajectories: list[Trajectory], effects: set[str], pairs: list[tuple[str, str]], provider: str) -> None:
-    """Raise InvalidInput for an engine, policy or provider that does not exist, or a run too long, before any crash."""
-    for trajectory in trajectories:
-        workflow = as_workflow(trajectory, effects, provider)
-    for engine, policy in pairs:
-        Simulation(Scenario(workflow=workflow, inputs={}, engine=engine, policy=policy))
+def _rows(
+    trajectories: list[Trajectory],
+    happened: list[Happened],
+    effects: set[str],
+    on: tuple[list[tuple[str, str]], str],
+    progress: Progress | None,
+) -> list[Row]:
+    """One row for each trajectory, engine and policy; `on` holds these pairs, and what the provider can do."""
+    pairs, provider = on
+    rows: list[Row] = []
+    for (run, held), pair in product(zip(trajectories, happened, strict=True), pairs):
+        rows.append(crash_everywhere(run, effects, *pair, provider, held))
+        if progress:
+            progress(len(rows), len(trajectories) * len(pairs))
+    return rows
 
 
 def render(report: Report) -> RenderableType:
-    """The report for a person: a table with one line for each engine and policy, and two sentences."""
-    failed = f"{report.effects_failed} of these failed when recorded"
-    title = f"{report.trajectories} recorded runs, {report.effects} effect calls, {failed}"
+    """The report for a person: what has happened, a table of what a crash would do, and a few sentences.
+
+    Where every engine fares alike, a policy has one line for all of them.
+    """
+    # Text, never markup: names come from the recording.
+    reads = {name: count for name, count in report.tools.items() if name in report.reads}
+    said = [*sentences(report), *([f"Taken as reads, which may be repeated: {listed(reads)}."] if reads else [])]
+    opening = shown(what_has_happened(report.happened, "effect call"))
+    return Group(opening, Text(), _table(report), *map(Text, said))
+
+
+def _table(report: Report) -> Table:
+    runs = f"{report.trajectories} recorded run{'' if report.trajectories == 1 else 's'}"
+    title = f"What one crash would do: {runs}, {report.effects} effect calls"
     table = Table(title=title, box=SIMPLE_HEAD, show_edge=False, padding=0)
     for name in ("engine", "policy"):
         table.add_column(name, no_wrap=True)
@@ -139,20 +129,36 @@ def render(report: Report) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.caption = "effect calls that some crash did this to; model: calls paid again"
-    for engine, policy in dict.fromkeys((row.engine, row.policy) for row in report.rows):
-        rows = [row for row in report.rows if (row.engine, row.policy) == (engine, policy)]
+    for engines, rows in _alike(report):
         harmed = [str(len(_calls(rows, harm))) for harm in HARMS]
         schedules, paid = sum(row.schedules for row in rows), sum(row.model_calls_repeated.total for row in rows)
-        worst = max((row.verdict for row in rows), key=VERDICTS.index)
-        table.add_row(engine, policy, f"{schedules:,}", *harmed, f"{paid:,}", worst)
-    # Text, never markup: names come from the recording.
-    return Group(table, *(Text(sentence) for sentence in sentences(report)))
+        table.add_row(engines, rows[0].policy, f"{schedules:,}", *harmed, f"{paid:,}", _worst(rows))
+    return table
+
+
+def _alike(report: Report) -> list[tuple[str, list[Row]]]:
+    """The rows of each line of the table: by engine and policy, or by policy where all engines fare alike in each."""
+    engines, policies = (
+        list(dict.fromkeys(getattr(row, name) for row in report.rows)) for name in ("engine", "policy")
+    )
+    apart = {
+        (e, p): [row for row in report.rows if (row.engine, row.policy) == (e, p)] for e in engines for p in policies
+    }
+    fares = {pair: (*(_calls(rows, harm) for harm in HARMS), _worst(rows)) for pair, rows in apart.items()}
+    if len(engines) > 1 and all(fares[each, policy] == fares[engines[0], policy] for each, policy in fares):
+        together = [[row for row in report.rows if row.policy == policy] for policy in policies]
+        return [(f"all {len(engines)} alike", rows) for rows in together]
+    return [(engine, rows) for (engine, _), rows in apart.items()]
+
+
+def _worst(rows: list[Row]) -> str:
+    return max((row.verdict for row in rows), key=VERDICTS.index)
 
 
 def sentences(report: Report) -> list[str]:
-    """Two sentences: which calls a crash repeats or loses; what it leaves to a person, and what it costs.
+    """Which calls a crash repeats or loses; what it leaves to a person, and what it costs; why not all is valid.
 
-    A third one warns of effects that no run called: the name may be mistyped, and a call go unwatched.
+    Another one warns of effects that no run called: the name may be mistyped, and a call go unwatched.
     """
     twice, lost, doubt = (_by_policy(report, harm) for harm in ("duplicated", "lost", "ambiguous"))
     safe = [policy for policy in dict.fromkeys(row.policy for row in report.rows) if policy not in twice]
@@ -160,7 +166,7 @@ def sentences(report: Report) -> list[str]:
     if twice:
         name, call = min(min(calls) for calls in twice.values())
         first = f"One crash at a bad moment repeats {_told(twice, report)}, for example {call} of {name}"
-        first += f"; under {_and(safe)} it repeats none" if safe else ""
+        first += f"; under {and_(safe)} it repeats none" if safe else ""
     first += f", and loses {_told(lost, report)}." if lost else ", and none is lost."
     second = "A crash leaves no effect call ambiguous"
     if doubt:
@@ -169,14 +175,32 @@ def sentences(report: Report) -> list[str]:
     most = max(row.model_calls_repeated.max for row in report.rows)
     paid = sum(row.model_calls_repeated.total for row in report.rows)
     second += f"; it makes at most {most} model call{'' if most == 1 else 's'} be paid again, "
-    said = [first, f"{second}{paid:,} in all {report.schedules:,} schedules."]
+    said = [first, f"{second}{paid:,} in all {report.schedules:,} schedules.", *_why(report)]
     if report.never_called:
-        said.append(f"Never called: {_and(report.never_called)}; tools called: {_listed(report.tools)}.")
+        said.append(f"Never called: {and_(report.never_called)}; tools called: {listed(report.tools)}.")
     return said
 
 
-def _listed(tools: dict[str, int]) -> str:
-    return ", ".join(f"{name} ({count}x)" for name, count in sorted(tools.items())) or "none"
+def _why(report: Report) -> list[str]:
+    """The invariants that crashes break, with schedules and policies; what the recording itself holds against it."""
+    broken: dict[str, dict[str, int]] = {}
+    for row in report.rows:
+        for name, schedules in row.invariants.items():
+            by_policy = broken.setdefault(name, {})
+            by_policy[row.policy] = by_policy.get(row.policy, 0) + schedules
+    why = [f'"{name}" in {sum(by.values()):,} schedules ({", ".join(by)})' for name, by in sorted(broken.items())]
+    said = [f"Invalid: a crash breaks {and_(why)}."] if why else []
+    twice = [f"{each.calls[0].call} of {run.trajectory}" for run in report.happened for each in run.duplicates]
+    said += [f"Invalid without any crash: the recording itself repeats {and_(twice[:3])}."] if twice else []
+    doubtful = [run for run in report.happened if run.open]
+    if len(doubtful) == 1:
+        said.append(
+            f"Not valid under any policy while this is open in {doubtful[0].trajectory}: {and_(doubtful[0].open)}."
+        )
+    elif doubtful:
+        runs = and_([run.trajectory for run in doubtful]) if len(doubtful) <= 3 else f"{len(doubtful)} runs"
+        said.append(f"Not valid under any policy: the recordings of {runs} leave open what has happened.")
+    return said
 
 
 def _calls(rows: Iterable[Row], harm: str) -> set[tuple[str, str]]:
@@ -196,9 +220,5 @@ def _told(harmed: dict[str, set[tuple[str, str]]], report: Report) -> str:
     by_number: dict[int, list[str]] = {}
     for policy, calls in harmed.items():
         by_number.setdefault(len(calls), []).append(policy)
-    parts = [f"{number} of {report.effects} effect calls under {_and(names)}" for number, names in by_number.items()]
-    return _and(parts)
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    parts = [f"{number} of {report.effects} effect calls under {and_(names)}" for number, names in by_number.items()]
+    return and_(parts)

@@ -53,7 +53,10 @@ def begin() -> Replayed:
 
 
 def plan(trajectory: Trajectory, effects: Set[str]) -> list[Planned]:
-    """The steps in the order in which they were recorded: `t03_model`, `t03_1_book_reservation`, ..."""
+    """The steps in the order in which they were recorded: `t03_model`, `t03_1_book_reservation`, ...
+
+    A call that was never made has none: its tool was not asked.
+    """
     width = max(2, len(str(len(trajectory.turns))))
     planned: list[Planned] = []
     for number, turn in enumerate(trajectory.turns, 1):
@@ -61,6 +64,7 @@ def plan(trajectory: Trajectory, effects: Set[str]) -> list[Planned]:
         calls = [
             Planned(f"{place}_{nth}_{_slug(call.name)}", "effect" if call.name in effects else "activity", call)
             for nth, call in enumerate(turn.calls, 1)
+            if call.made
         ]
         planned += [Planned(f"{place}_model", "model", asked=tuple(each.step for each in calls)), *calls]
     return planned
