@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -44,6 +46,15 @@ def test_a_promise_on_a_server(name, server, tmp_path):
 def test_a_promise_of_replay_needs_no_server(name, tmp_path):
     finding = replay.REPLAY[name](tmp_path, {})
     assert finding.outcome == ("fail" if name in FAIL else "pass"), finding.seen
+
+
+def test_a_replay_that_does_not_fit_writes_nothing_into_a_progress_bar():
+    code = (
+        "from labkit.stacks.probes.temporal_replay import misfit; from labkit.stacks.temporal import _Renamed;"
+    )
+    code += "print(misfit('refund', _Renamed))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Nondeterminism" in told.stdout and told.stderr == ""
 
 
 def test_without_a_server_a_probe_was_not_run(tmp_path):

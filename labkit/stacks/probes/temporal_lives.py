@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.worker import Worker
 
 from labkit.bench.launch import KILLED
@@ -129,8 +131,17 @@ class Promises(dict[str, Callable[..., Finding]]):
         return enter
 
 
+@cache
+def quieten() -> None:
+    """Keep the log of Temporal's core off this process's terminal: its lines, colour codes included, would run into a
+    progress bar. What a probe has to know reaches it as an error or in a history; workers log to a file of their own.
+    """
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)), error_if_already_set=False)
+
+
 async def play(probe: Probe, address: str, folder: Path) -> Finding:
     """Run one probe on the server at `address`."""
+    quieten()
     return await probe(Stage(await Client.connect(address), folder))
 
 

@@ -21,7 +21,7 @@ from labkit.stacks import temporal
 from labkit.stacks.base import Desk, Place, drive
 from labkit.stacks.conformance import Finding
 from labkit.stacks.probes import temporal_scenes as scenes
-from labkit.stacks.probes.temporal_lives import Stage, judged, own_server
+from labkit.stacks.probes.temporal_lives import Stage, judged, own_server, quieten
 
 HISTORIES = Path(__file__).resolve().parents[3] / "datasets" / "histories"
 
@@ -33,6 +33,7 @@ def history(name: str) -> WorkflowHistory:
 
 def misfit(name: str, code: type) -> str:
     """Replay a history with this workflow class: what does not fit, or an empty string."""
+    quieten()
     replayer = Replayer(workflows=[code])
     replayed = asyncio.run(replayer.replay_workflow(history(name), raise_on_replay_failure=False))
     return str(replayed.replay_failure or "")
