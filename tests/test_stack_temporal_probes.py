@@ -49,9 +49,7 @@ def test_a_promise_of_replay_needs_no_server(name, tmp_path):
 
 
 def test_a_replay_that_does_not_fit_writes_nothing_into_a_progress_bar():
-    code = (
-        "from labkit.stacks.probes.temporal_replay import misfit; from labkit.stacks.temporal import _Renamed;"
-    )
+    code = "from labkit.stacks.probes.temporal_replay import misfit; from labkit.stacks.temporal import _Renamed;"
     code += "print(misfit('refund', _Renamed))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Nondeterminism" in told.stdout and told.stderr == ""
