@@ -53,19 +53,19 @@ def test_chapter_02_from_opening_it_to_the_recovered_run(page: Page, tmp_path: P
 
 def drag_through_all_windows(page: Page, widget: Locator) -> None:
     """From W1, where the chapter puts the crash, to W3 by keys; then drag it along the payment, and back to W3."""
-    expect(handle(widget)).to_have_text("✗ W1")
+    expect(handle(widget)).to_have_text("✗ W1 of execute_refund")
     handle(widget).focus()
     for window in ("W2", "W3"):
         page.keyboard.press("ArrowUp")
-        expect(handle(widget)).to_have_text(f"✗ {window}")
+        expect(handle(widget)).to_have_text(f"✗ {window} of execute_refund")
     x, _ = middle(widget)
     met = set()
     for by in range(-120, 180, 12):
         drag(page, widget, x + by)
         met.add(handle(widget).text_content())
-    assert met >= {"✗ W1", "✗ W2", "✗ W3", "✗ W4", "✗ W5"}
+    assert met >= {f"✗ W{number} of execute_refund" for number in range(1, 6)}
     drag(page, widget, x)
-    expect(handle(widget)).to_have_text("✗ W3")
+    expect(handle(widget)).to_have_text("✗ W3 of execute_refund")
 
 
 def crash_and_kill(widget: Locator) -> None:

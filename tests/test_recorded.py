@@ -58,7 +58,7 @@ def test_a_death_after_an_approval_by_another_process_keeps_its_place(tmp_path: 
 def test_a_run_without_a_crash_opens_uncrashed():
     with Lab(":memory:") as lab:
         widget = CrashTimeline.of_run(lab, lab.start(refund, case=17))
-    assert not widget.crashed and lanes(widget) == [""] and widget.at == "execute_refund/call:executed#1"
+    assert not widget.crashed and lanes(widget) == [""] and widget.at == "W3 of execute_refund"
 
 
 def test_what_a_person_decided_cannot_be_rehearsed_and_is_refused():

@@ -173,7 +173,9 @@ def test_a_chosen_cell_opens_its_counterexample_in_a_timeline(report: MatrixRepo
     counterexample = next(
         each for each in report.counterexamples if (each.policy, each.provider) == ("bare", "neither")
     )
-    assert table.timeline and table.timeline.at == counterexample.schedule[0]
+    assert table.timeline and table.timeline.at == "W3 of execute_refund"
+    (told,) = table.timeline.told().values()
+    assert [lane.killed_at for lane in told.timeline.lanes] == [*counterexample.schedule, ""]
     assert table.children == (table.grid, table.timeline) and "DUPLICATE" in table.to_text()
     table.grid.chosen = "hybrid/ledger/neither/W4"
     assert table.timeline.told()["hybrid"].verdict == "unknown"
@@ -188,7 +190,9 @@ def test_a_counterexample_of_two_crashes_is_opened_with_both():
     report = matrix(refund, **combination, inputs={"case": 17})
     report.counterexamples[0].schedule *= 2
     table = MatrixTable(report, chosen="snapshot/keyed/neither/W3", case=17)
-    assert table.timeline and (table.timeline.at, table.timeline.at_second) == tuple(report.counterexamples[0].schedule)
+    assert table.timeline
+    lanes = table.timeline.told()["snapshot"].timeline.lanes
+    assert [lane.killed_at for lane in lanes] == [*report.counterexamples[0].schedule, ""]
 
 
 @pytest.mark.parametrize("name", ["states", "curves", "matrix", "board"])

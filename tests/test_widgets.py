@@ -76,11 +76,11 @@ def test_every_two_crashes_have_the_verdict_of_the_explorer():
 def test_a_second_crash_is_told_for_where_the_first_stands():
     widget = CrashTimeline(refund, engines=("hybrid",), policy="keyed", case=17, crashed=True)
     widget.knobs = {**widget.knobs, "second": True}
-    assert widget.second["for"] == "keyed|as-declared|false execute_refund/call:executed#1"
-    widget.at, widget.at_second = "send_mail/call:executed#1", "close_ticket/call:executed#1"
+    assert widget.second["for"] == "keyed|as-declared|false W3 of execute_refund"
+    widget.at, widget.at_second = "W3 of send_mail", "W3 of close_ticket"
     assert widget.second["for"].endswith(widget.at)
     lanes = widget.told()["hybrid"].timeline.lanes
-    assert [lane.killed_at for lane in lanes] == [widget.at, widget.at_second, ""]
+    assert [lane.killed_at for lane in lanes] == ["send_mail/call:executed#1", "close_ticket/call:executed#1", ""]
 
 
 def test_the_windows_are_those_of_the_explorer(engine: str):
@@ -92,7 +92,7 @@ def test_the_windows_are_those_of_the_explorer(engine: str):
 def test_a_turned_knob_keeps_the_crash_in_its_window():
     widget = CrashTimeline(refund, engines=("snapshot",), policy="ledger", at="execute_refund/intent:after#1", case=17)
     widget.knobs = {**widget.knobs, "policy": "bare"}
-    assert widget.at == "execute_refund/call:before#1" and widget.told()["snapshot"].timeline.policy == "bare"
+    assert widget.at == "W2 of execute_refund" and widget.told()["snapshot"].timeline.policy == "bare"
 
 
 def test_an_exported_notebook_shows_a_picture_and_its_words():
@@ -132,8 +132,9 @@ def test_a_counterexample_opens_at_its_crash_on_its_engine(tmp_path: Path):
     assert report.counterexample
     widget = CrashTimeline.of_counterexample(report.counterexample.save(tmp_path / "found.json"))
     told = widget.told()
-    assert list(told) == ["event-sourced"] and widget.at == report.counterexample.schedule[0]
+    assert list(told) == ["event-sourced"] and widget.at == "W3 of execute_refund"
     assert told["event-sourced"].verdict == "invalid"
+    assert told["event-sourced"].timeline.lanes[0].killed_at == report.counterexample.schedule[0]
     broken = [each.invariant for each in report.counterexample.violations]
     assert [each.invariant for each in told["event-sourced"].violations] == broken != []
 

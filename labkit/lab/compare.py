@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
@@ -11,23 +12,26 @@ import msgspec
 
 from labkit.arguments import checked
 from labkit.check.evidence import Evidence, step_of
-from labkit.check.invariants import Judged, judge
-from labkit.check.windows import WINDOWS
+from labkit.check.verdict import unreached, verdict
+from labkit.check.windows import WINDOWS, acknowledged
 from labkit.effects.key import effect_of
 from labkit.engines import ENGINES
 from labkit.errors import LabError
+from labkit.lab.crash_points import CrashPoint, find
 from labkit.lab.facade import Lab
+from labkit.lab.foresee import chosen_by_any
 from labkit.lab.machine import MEMORY
 from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
 from labkit.provider.protocol import Entry
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.scratch import scratch_folder
-from labkit.sim.lives import Simulation, first_life
-from labkit.taps import Tap
+from labkit.sim.explore import Judge
+from labkit.sim.lives import Life
 from labkit.timeline import Timeline
 from labkit.timeline.operations import describe
 from labkit.timeline.text import plain
+from labkit.values import ValueLog
 
 COLUMNS = ["engine", "killed at", "provider's ledger", "activity calls", "status", "verdict"]
 
@@ -35,33 +39,36 @@ COLUMNS = ["engine", "killed at", "provider's ledger", "activity calls", "status
 class Row(msgspec.Struct, kw_only=True):
     """One engine: where its process died, what the provider executed for the effect, and how the run ended.
 
-    `step` is the effect (`pay`, or `pay/2`), or the step in which the process died.
-    `exit_status` is None when the crash was simulated. `activity_calls` are all calls that were made, `again` those of
-    them that had been made before. `broken` are invariants by name; `verdict` is valid, invalid, or unknown when a
-    person has to decide.
+    `step` is the effect (`pay`, or `pay/2`), or the step in which the process died. `exit_status` is None when the
+    crash was simulated. `activity_calls` are all calls that were made, `again` those of them that had been made before.
+    `broken` are invariants by name; `verdict` is valid, invalid, or unknown when the run did not come to its end, as
+    when a person has to decide. An engine that has no such point says so in `lacks`: nothing was killed, no verdict.
     """
 
     engine: str
-    killed_at: str
-    pid: int
-    exit_status: int | None
     step: str
-    executed: list[Entry]
-    activity_calls: int
-    again: int
-    status: str
-    verdict: str
-    broken: list[str]
-    error: str
-    timeline: Timeline
+    killed_at: str = ""
+    pid: int = 0
+    exit_status: int | None = None
+    executed: list[Entry] = []
+    activity_calls: int = 0
+    again: int = 0
+    status: str = ""
+    verdict: str = ""
+    broken: list[str] = []
+    error: str = ""
+    lacks: str = ""
+    timeline: Timeline | None = None
 
     def cells(self) -> list[str]:
         """The row as text, in the order of `COLUMNS`."""
+        if self.lacks:
+            return [self.engine, f"{self.lacks}: nothing was killed", "", "", "", ""]
         calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
         executed = "\n".join(describe(entry) for entry in self.executed) or f"no effect in {self.step}"
-        verdict = f"{self.verdict}, {_rules(self.broken)}" if self.broken else self.verdict
-        verdict = f"{self.verdict}: {self.error}" if self.error else verdict
-        return [self.engine, self.killed_at, executed, calls, self.status, verdict]
+        said = f"{self.verdict}, {_rules(self.broken)}" if self.broken else self.verdict
+        said = f"{self.verdict}: {self.error}" if self.error else said
+        return [self.engine, self.killed_at, executed, calls, self.status, said]
 
 
 class Comparison(msgspec.Struct, kw_only=True):
@@ -111,15 +118,16 @@ class Comparison(msgspec.Struct, kw_only=True):
         from labkit.lab.tables import table
 
         shown = [name for name in COLUMNS if name != "killed at"]
-        rows = ([row.engine, *row.cells()[2:-1], row.verdict] for row in self.rows)
+        rows = ([row.engine, *row.cells()[2:-1], row.verdict] for row in self.rows if not row.lacks)
         made = table(shown, rows, self.title)
         made.caption, made.caption_justify = "\n".join(self._notes()), "left"
         return made
 
     def _notes(self) -> list[str]:
-        died = ", ".join(f"{row.engine} process {row.pid} ({row.exit_status})" for row in self.rows)
+        died = ", ".join(f"{row.engine} process {row.pid} ({row.exit_status})" for row in self.rows if not row.lacks)
         broken = dict.fromkeys(name for row in self.rows for name in row.broken)
         errors = [f"{row.engine}: {row.error}" for row in self.rows if row.error]
+        errors += [f"{row.engine} {row.cells()[1]}" for row in self.rows if row.lacks]
         notes = [f"killed, with exit status: {died}"] if self.real else []
         return notes + ([_rules(broken)] if broken else []) + errors
 
@@ -141,30 +149,35 @@ def compare(
     progress: Callable[[str], None] | None = None,
     **inputs: Any,
 ) -> Comparison:
-    """Kill the workflow at `at` (a window of an effect's step, or a tap) on each engine, resume it, and look.
+    """Kill the workflow at `at` (a window of an effect, or a tap) on each engine, resume it, and look.
 
-    The kills are real unless `real=False`. `progress(engine)` is called before each engine. Raises InvalidInput for a
-    tap that an engine does not pass; nothing is then killed on it.
+    Each engine dies at its own tap of the window; one that has none says so, and nothing is killed on it. The kills
+    are real unless `real=False`. `progress(engine)` is called before each engine. Raises InvalidInput, before anything
+    is run, for a point that no engine has.
     """
     inputs = inputs_for(workflow, inputs)
     run_id = run_id_of(workflow, inputs)
+    base = Scenario(workflow=workflow, inputs=inputs, policy=policy, provider=provider, run_id=run_id)
+    judges = {engine: Judge(msgspec.structs.replace(base, engine=engine)) for engine in ENGINES}
+    point = chosen_by_any({engine: each.reference.taps for engine, each in judges.items()}, at, effect)
     rows = []
     with scratch_folder() as folder:
-        for engine in ENGINES:
+        for engine, each in judges.items():
             if progress:
                 progress(engine)
-            scenario = Scenario(
-                workflow=workflow, inputs=inputs, engine=engine, policy=policy, provider=provider, run_id=run_id
-            )
             path = Path(folder) / f"{engine}.db" if real else MEMORY
             with Lab(path, engine=engine, policy=policy, provider=provider) as lab:
-                rows.append(_row(lab, scenario, at, effect, real))
+                rows.append(_row(lab, each, point, real))
     return Comparison(workflow=workflow.name, at=at, policy=policy, real=real, rows=rows)
 
 
-def _row(lab: Lab, scenario: Scenario, at: str, effect: str | None, real: bool) -> Row:
-    workflow, run_id = scenario.workflow, scenario.run_id
-    killed = lab.kill(workflow, at=at, effect=effect, real=real, **scenario.inputs)
+def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
+    scenario, taps = judge.scenario, judge.reference.taps
+    workflow, run_id, place = scenario.workflow, scenario.run_id, point.place
+    at = find(taps, point)
+    if at is None:
+        return Row(engine=scenario.engine, step=place, lacks=point.lacks)
+    killed = lab.kill(workflow, at=str(taps[at]), real=real, **scenario.inputs)
     error = ""
     try:
         if killed.run is None:
@@ -174,31 +187,31 @@ def _row(lab: Lab, scenario: Scenario, at: str, effect: str | None, real: bool) 
     except LabError as failure:
         error = failure.what
     evidence = lab.evidence(run_id)
-    broken = _broken(evidence, scenario)
-    died = Tap.parse(killed.tap)
-    step, named = effect or died.effect or died.step, effect_of if effect or died.effect else step_of
+    broken = _broken(judge, at, evidence, error)
+    named = effect_of if place != taps[at].step else step_of
     return Row(
         engine=scenario.engine,
         killed_at=killed.tap,
         pid=killed.pid,
         exit_status=killed.exit_status,
-        step=step,
-        executed=[entry for entry in evidence.outside if entry.kind == "effect" and named(entry.subject) == step],
+        step=place,
+        executed=[entry for entry in evidence.outside if entry.kind == "effect" and named(entry.subject) == place],
         activity_calls=sum(entry.kind == "activity" for entry in evidence.outside),
         again=evidence.activities_repeated(),
         status=evidence.status,
-        verdict="invalid" if broken or error else "unknown" if evidence.status == "waiting_for_person" else "valid",
+        verdict=verdict(broken, unreached(evidence.run) if evidence.run else ()),
         broken=broken,
         error=error,
         timeline=lab.timeline(run_id),
     )
 
 
-def _broken(evidence: Evidence, scenario: Scenario) -> list[str]:
-    """The names of the invariants that are broken, compared with a run that is not disturbed."""
-    reference = first_life(Simulation(scenario)).evidence
-    judged = judge(Judged(evidence=evidence, reference=reference or evidence))
-    return list(dict.fromkeys(violation.invariant for violation in judged))
+def _broken(judge: Judge, at: int, evidence: Evidence, error: str) -> list[str]:
+    """The names of the invariants that are broken after a death at tap number `at`, by the rules of the simulator."""
+    first = judge.reference
+    image, kept = first.images[first.image_of[at]], Counter(acknowledged(first.taps[: at + 1]))
+    violations, _ = judge.judge(Life([], [], [], evidence, error, ValueLog()), image, kept, image.untracked)
+    return list(dict.fromkeys(violation.invariant for violation in violations))
 
 
 def _rules(broken: Iterable[str]) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from labkit.check.windows import PROVIDER_CALLS, WINDOWS, places
+from labkit.check.windows import WINDOWS
 from labkit.errors import InvalidInput, LabError
+from labkit.lab.crash_points import CrashPoint, effects_of, find
 from labkit.provider.protocol import Entry
 from labkit.scenario import Scenario, drive
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
 
-LAST_OF = ("W1", "W2")  # of these windows the last tap is meant by the window's name, of the others the first
+LISTED = "labkit taps lists taps with their windows"
 
 
 def foresee(scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] = ()) -> list[Tap]:
@@ -37,35 +38,60 @@ def foresee(scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] 
     return taps
 
 
-def choose_tap(taps: list[Tap], at: str, effect: str | None = None) -> Tap:
+def choose_tap(taps: Sequence[Tap], at: str, effect: str | None = None) -> Tap:
     """The tap that `at` means: a tap by name, or `W1` to `W5` of an effect, the first one ahead by default.
 
-    An effect is named as in taps: `pay`, or `pay/2` for the second one of a step. Raises InvalidInput, naming near
-    taps, when the process would not pass it.
+    An effect is named as in taps: `pay`, or `pay/2` for the second one of a step; `pay#2` is the second time that the
+    process comes to it. `W3 of pay` says both at once. Raises InvalidInput, naming near taps, when the process would
+    not pass it.
     """
-    at = str(at)
+    point = chosen(taps, at, effect)
+    found = find(taps, point)
+    assert found is not None, "a chosen point is one that the process has"
+    return taps[found]
+
+
+def chosen(taps: Sequence[Tap], at: str, effect: str | None = None) -> CrashPoint:
+    """The point that `at` and `effect` mean, as for `choose_tap`, which raises the same errors."""
+    point = asked(str(at), effect, effects_of(taps))
+    if find(taps, point) is None:
+        if point.effect or point.at in WINDOWS:
+            raise _unreached(f"window {point.at} of {point.effect or 'any effect'}", LISTED)
+        near = get_close_matches(point.at, [str(tap) for tap in taps], 3, 0.5) or [str(tap) for tap in taps[-3:]]
+        raise _unreached(point.at, f"near taps: {', '.join(near)}")
+    return point
+
+
+def chosen_by_any(passed: Mapping[str, Sequence[Tap]], at: str, effect: str | None = None) -> CrashPoint:
+    """The point that `at` and `effect` mean to several engines, by the taps of each; one of them has it.
+
+    Raises the errors of `choose_tap` when none has it.
+    """
+    effects = list(dict.fromkeys(name for taps in passed.values() for name in effects_of(taps)))
+    point = asked(str(at), effect, effects)
+    for taps in passed.values():
+        if find(taps, point) is not None:
+            return point
+    return chosen(next(iter(passed.values())), at, effect)
+
+
+def asked(at: str, effect: str | None, effects: Sequence[str]) -> CrashPoint:
+    """What `at` and `effect` say, among these `effects`. Raises InvalidInput for no point, or no effect of these."""
+    point = CrashPoint.parse(at)
+    if point.effect:
+        at, effect = point
     at = at.upper() if at.upper() in WINDOWS else at
     if at not in WINDOWS:
         if ":" not in at:
             raise InvalidInput(
                 f"{at!r} is neither a window (W1 to W5) nor a tap (such as execute_refund/call:executed#1)",
                 safe="nothing was run",
-                next="labkit taps lists taps with their windows",
+                next=LISTED,
             )
-        wanted = Tap.parse(at)
-        if wanted in taps:
-            return wanted
-        near = get_close_matches(str(wanted), [str(tap) for tap in taps], 3, 0.5) or [str(tap) for tap in taps[-3:]]
-        raise _unreached(str(wanted), f"near taps: {', '.join(near)}")
-    effects = list(dict.fromkeys(tap.effect for tap in taps if tap.operation in PROVIDER_CALLS))
+        return CrashPoint(str(Tap.parse(at)))
     if effect is not None and effect not in effects:
         raise _unreached(f"an effect {effect!r}", f"effects ahead: {', '.join(effects) or 'none'}")
-    named = effect or (effects[0] if effects else "")
-    placed = [(tap, place) for tap, place in zip(taps, places(taps), strict=True) if place[:2] == (at, named)]
-    if not placed:
-        raise _unreached(f"window {at} of {named or 'any effect'}", "labkit taps lists taps with their windows")
-    inside = [tap for tap, place in placed if place.visit == placed[0][1].visit]
-    return inside[-1] if at in LAST_OF else inside[0]
+    return CrashPoint(at, effect or (effects[0] if effects else ""))
 
 
 def _unreached(what: str, hint: str) -> InvalidInput:

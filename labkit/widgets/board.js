@@ -7,13 +7,14 @@ class Board {
     this.take();
   }
 
-  /** Take the scene that Python made; the crash stays where it was, as far as the new runs go there. */
+  /** Take the scene that Python made; the crash stays in its window. */
   take() {
-    const tap = this.scene && this.shown()[0].tap;
+    const before = this.scene;
     this.scene = sceneOf(this.model.get("scene"));
-    const slot = slotOf(Object.values(this.scene.engines).map((each) => each.life), this.model.get("at"));
     this.unit = 0;
-    this.slot = slot ?? (tap ? sameSlot(this.lives(), tap) : this.slots()[0]);
+    const at = this.model.get("at");
+    const window = before?.stops[before.inside[at]]?.name;
+    if (window && !Object.keys(stopNamed(this.scene, this.livesOf(this.scene.engines), at).taps).length) this.model.set("at", window);
   }
 
   engines() {
@@ -21,52 +22,85 @@ class Board {
     return Object.keys(this.scene.engines).filter((name) => !only || name === only);
   }
 
-  lives() {
-    return this.engines().map((name) => this.scene.engines[name].life);
+  livesOf(branches) {
+    return Object.fromEntries(this.engines().filter((name) => name in branches).map((name) => [name, branches[name].life]));
   }
 
-  /** Where a crash can stand; found once for a scene and what is shown of it. */
-  slots() {
-    const { engine } = this.model.get("knobs");
-    if (this.known?.scene !== this.scene || this.known.engine !== engine) {
-      this.known = { scene: this.scene, engine, slots: slotsOf(this.lives()) };
+  /** What can be crashed: the first processes, or (`second`) what follows their death, if Python has told it. */
+  field(which) {
+    const told = which === "second" ? this.seconds() : { branches: this.scene.engines, set: this.scene };
+    return told && { lives: this.livesOf(told.branches), set: told.set, name: this.model.get(which === "second" ? "at_second" : "at") };
+  }
+
+  /** Where a crash can stop, of those that an engine that is shown has; found once for a scene and what is shown of it. */
+  stops(which = "first") {
+    const field = this.field(which);
+    if (!field) return [];
+    const engines = Object.keys(field.lives);
+    const key = `${engines} ${this.scene.width}`;
+    if (field.set.shownFor !== key) {
+      const shown = field.set.stops.filter((stop) => engines.some((engine) => engine in stop.taps));
+      field.set.shownFor = key;
+      field.set.shown = shown.map((stop) => ({ ...stop, x: placeOfStop(this.scene, field.lives, stop) }));
     }
-    return this.known.slots;
+    return field.set.shown;
+  }
+
+  /** The stop at which the crash is; it may be one that no engine has. */
+  stop(which = "first") {
+    const field = this.field(which);
+    return field && stopNamed(field.set, field.lives, field.name);
+  }
+
+  /** Its number; of a tap that is no stop of its own, that of the window that it is in; -1 for what no engine has. */
+  number(which = "first") {
+    const field = this.field(which);
+    const around = field?.set.stops[field.set.inside[field.name]]?.name;
+    const stops = this.stops(which);
+    const exact = stops.findIndex((stop) => stop.name === field?.name);
+    return exact >= 0 ? exact : stops.findIndex((stop) => stop.name === around);
+  }
+
+  /** Where on the run the crash is; where no engine has it, at the begin of its step. */
+  place(which = "first") {
+    const stop = this.stop(which);
+    const x = placeOfStop(this.scene, this.field(which).lives, stop);
+    if (x !== null) return x;
+    const step = stop.name.split(" of ").at(-1).split(/[/#]/)[0];
+    return this.scene.columns.find((column) => column.group === step)?.left ?? 0;
   }
 
   /** For each engine: where it dies, and what follows; with a second crash, where that strikes, and what follows it. */
   shown() {
-    const second = this.seconds();
-    const killed = this.killed();
+    const [stop, second, killed] = [this.stop(), this.seconds(), this.killed()];
     return this.engines().map((engine) => {
       const branch = this.scene.engines[engine];
-      const at = lastTap(branch.life, this.slot);
+      const at = stop.taps[engine] ?? null;
+      if (at === null) return { engine, life: branch.life, at, lacks: lacks(stop.name), outcome: null };
       const found = { engine, life: branch.life, at, tap: branch.life.taps[at], outcome: branch.after(at) };
-      const next = second?.[engine];
-      if (next?.life.taps.length) {
-        const died = lastTap(next.life, this.slotSecond ?? 0);
+      const next = second?.branches[engine];
+      const again = this.stop("second");
+      if (next && engine in again.taps) {
+        const died = again.taps[engine];
         Object.assign(found, { between: next.life, betweenAt: died, outcome: next.after(died) });
-      }
+      } else if (next) found.lacks = `${lacks(again.name)} after its first crash`;
       if (killed?.[engine]) found.outcome = outcomeOf(killed[engine], this.model.get("killed").pool, this.scene);
       return found;
     });
   }
 
-  /** The successors and what follows their crash, once Python has told it for where the first crash stands. */
+  /** The successors, what follows their crash and their stops, once Python has told it for where the first crash is. */
   seconds() {
     const told = this.model.get("second");
     if (!this.model.get("knobs").second || !this.model.get("crashed") || told.for !== this.name()) return null;
-    if (this.told !== told) {
-      this.told = told;
-      this.successors = {};
+    if (this.told !== told || this.toldIn !== this.scene) {
+      Object.assign(this, { told, toldIn: this.scene });
+      const branches = {};
       for (const [engine, found] of Object.entries(told.engines)) {
-        const branch = this.scene.engines[engine];
-        const { life } = branch.after(lastTap(branch.life, this.slot));
-        this.successors[engine] = branchOf(found, life, told.pool, this.scene);
+        const { life } = this.scene.engines[engine].after(this.stop().taps[engine]);
+        branches[engine] = branchOf(found, life, told.pool, this.scene);
       }
-      const slots = slotsOf(Object.values(this.successors).map((each) => each.life));
-      this.slotSecond = slotOf(Object.values(this.successors).map((each) => each.life), this.model.get("at_second")) ??
-        nearestSlot(this.scene, slots, this.scene.slots[this.slotSecond ?? this.slot].x);
+      this.successors = { branches, set: stopsOf(told, Object.keys(told.engines)) };
     }
     return this.successors;
   }
@@ -82,32 +116,35 @@ class Board {
     return `${policy}|${provider}|${drift} ${this.model.get("at")}`;
   }
 
-  move(slot) {
-    this.slot = slot;
-    this.model.set("at", tapAt(this.lives(), slot)?.tap ?? this.lives()[0].taps[lastTap(this.lives()[0], slot)].tap);
-    if (!this.dragging) this.model.save_changes();
-    this.reveal(slot);
+  /** Move a crash to a stop, by number. */
+  move(number, which = "first") {
+    const stop = this.stops(which)[number];
+    if (!stop) return;
+    this.model.set(which === "second" ? "at_second" : "at", stop.name);
+    if (!this.dragging) {
+      this.model.save_changes();
+      this.reveal(stop.x);
+    }
     this.draw();
   }
 
-  moveSecond(slot) {
-    const lives = Object.values(this.seconds() || {}).map((each) => each.life);
-    this.slotSecond = slot;
-    this.model.set("at_second", tapAt(lives, slot)?.tap ?? "");
-    if (!this.dragging) this.model.save_changes();
-    this.reveal(slot);
-    this.draw();
-  }
-
-  /** Move a crash by so many taps, or to an end. */
+  /** Move a crash by so many stops, or to an end. Returns whether there is more in this direction. */
   step(by, which = "first") {
-    const second = which === "second";
-    const slots = second ? slotsOf(Object.values(this.seconds() || {}).map((each) => each.life)) : this.slots();
-    const at = slots.findLastIndex((slot) => slot <= (second ? this.slotSecond : this.slot));
-    const to = slots[Math.min(Math.max(at + by, 0), slots.length - 1)];
-    if (to === undefined) return false;
-    second ? this.moveSecond(to) : this.move(to);
-    return at + by < slots.length - 1;
+    const last = this.stops(which).length - 1;
+    const at = this.number(which);
+    const here = at >= 0 ? at : this.nearest(this.place(which), which) - (by > 0 ? 1 : 0);
+    this.move(Math.min(Math.max(here + by, 0), last), which);
+    return here + by < last;
+  }
+
+  /** The number of the stop nearest to a place on the run. */
+  nearest(place, which = "first") {
+    const stops = this.stops(which);
+    let best = 0;
+    stops.forEach(({ x }, n) => {
+      if (Math.abs(x - place) < Math.abs(stops[best].x - place)) best = n;
+    });
+    return best;
   }
 
   crash(yes) {
@@ -127,7 +164,7 @@ class Board {
       clearInterval(this.playing);
       this.playing = 0;
     } else {
-      if (this.slot >= this.slots().at(-1)) this.step(-Infinity);
+      if (this.number() >= this.stops().length - 1) this.step(-Infinity);
       this.playing = setInterval(() => this.step(1) || !this.playing || this.play(), 350);
     }
     const button = this.find("[data-do=play]");
@@ -144,31 +181,32 @@ class Board {
     return this.x(left + wide / 2);
   }
 
-  /** The whole run in view; `least` keeps columns readable. */
+  /** The whole run in view; `least` keeps it readable. */
   fit(least = 0) {
-    this.unit = Math.max((this.wide - GUTTER - 12) / this.scene.width, least);
+    layOut(this.scene, this.wide - GUTTER - MARGIN);
+    this.unit = Math.max((this.wide - GUTTER - MARGIN) / this.scene.width, least);
     this.left = 0;
     this.clampView();
   }
 
   zoom(factor, x = (this.wide + GUTTER) / 2) {
     const place = this.left + (x - GUTTER) / this.unit;
-    const whole = (this.wide - GUTTER - 12) / this.scene.width;
-    this.unit = Math.min(Math.max(this.unit * factor, whole), 160);
+    const whole = (this.wide - GUTTER - MARGIN) / this.scene.width;
+    this.unit = Math.min(Math.max(this.unit * factor, whole), 5);
     this.left = place - (x - GUTTER) / this.unit;
     this.clampView();
     this.draw();
   }
 
   clampView() {
-    this.most = Math.max(this.scene.width - (this.wide - GUTTER - 12) / this.unit, 0);
+    this.most = Math.max(this.scene.width - (this.wide - GUTTER - MARGIN) / this.unit, 0);
     this.left = Math.min(Math.max(this.left, 0), this.most);
   }
 
-  /** Pan so that a crash is in view. */
-  reveal(slot) {
-    const x = this.x(this.scene.slots[slot].x);
-    if (x < GUTTER + 30 || x > this.wide - 60) this.left = this.scene.slots[slot].x - (this.wide - GUTTER) / this.unit / 2;
+  /** Pan so that a place on the run is in view. */
+  reveal(place) {
+    const x = this.x(place);
+    if (x < GUTTER || x > this.wide - MARGIN) this.left = place - (this.wide - GUTTER) / this.unit / 2;
     this.clampView();
   }
 

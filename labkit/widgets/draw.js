@@ -1,24 +1,26 @@
 // The picture. Only what is in view is drawn; where columns are thinner than a few pixels, they are binned.
 
-const Y = { window: 26, step: 42, calls: 84, commits: 108, ledger: 128, provider: 162, height: 204 };
-const THIN = 9; // pixels a column below which single events are not drawn
-const label = (x, y, text, look = "") => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" class="${look}">${esc(text)}</text>`;
+const Y = { window: 26, step: 44, calls: 92, commits: 116, ledger: 138, provider: 176, height: 238 };
+const THIN = 0.3; // of its least width: below that single events are not drawn
+const LINE = 14; // pixels from one line of text to the next
+const label = (x, y, text, look = "") => (text ? `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" class="${look}">${esc(text)}</text>` : "");
 const box = (x, y, wide, high, look) =>
   `<rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(wide, 1).toFixed(1)}" height="${high}" rx="3" class="${look}"/>`;
-const diamond = (x, y, size, look) => `<path class="${look}" d="M${x} ${y - size}l${size} ${size}-${size} ${size}-${size}-${size}z"/>`;
-
-/** How wide a text of this many letters is, in pixels, with the small font. */
-const room = (text) => text.length * 5.4;
-const fitting = (text, wide) => (room(text) <= wide ? text : wide < 28 ? "" : `${text.slice(0, Math.floor(wide / 5.5) - 1)}…`);
+const sign = (mark, x, y, look) => `<path d="${mark.path}" transform="translate(${x.toFixed(1)} ${y})" class="${look}"/>`;
+const markOf = (name) => MARKS[name] || MARKS.commit;
+const inkOf = (mark, done) => (mark.filled ? (done ? "ct-dot" : "ct-open") : done ? "ct-stroke" : "ct-stroke ct-open");
 
 /** One process: `died` is the index of the tap at which it dies, null when it does not; `inherited` ledger states. */
 function drawLife(view, engine, number, life, died, lost, inherited, crashed) {
-  const inside = life.ops.slice(...visible(view, life));
-  const parts = [died === null ? "" : drawDeath(view, life.taps[died], crashed)];
+  const [from, to] = visible(view, life);
+  const inside = life.ops.slice(from, to);
+  const parts = [died === null ? "" : drawDeath(view, life, died, crashed)];
   if (view.unit < THIN) parts.push(...bins(view, inside, died));
   else {
-    parts.push(...stepsOf(inside).flatMap((step) => drawStep(view, step, died, inherited, life, number > 1)));
-    for (const op of inside) parts.push(drawEvent(view, `${engine}/${number}/${op.at}`, op, seen(op, died)));
+    parts.push(...drawWindows(view, life, inside, died));
+    parts.push(...stepsOf(inside).flatMap((step) => drawStep(view, step, died, life, number > 1)));
+    const events = inside.map((op) => drawEvent(view, `${engine}/${number}/${op.at}`, op, seen(op, died)));
+    parts.push(...events.map(([drawn]) => drawn), ...drawLedgers(view, inside, died, inherited, life), ...events.map(([, hit]) => hit));
     parts.push(...lost.map((step) => drawLost(view, step)));
   }
   return parts.join("");
@@ -26,29 +28,28 @@ function drawLife(view, engine, number, life, died, lost, inherited, crashed) {
 
 /** The first and one past the last operation in view. */
 function visible(view, life) {
-  const left = view.left - CALL_WIDTH;
   const right = view.left + (view.wide - GUTTER) / view.unit;
-  const at = (edge) => {
+  const at = (edge, side) => {
     let low = 0;
     let high = life.ops.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (view.scene.columns[life.ops[middle].column].left < edge) low = middle + 1;
+      const { left, wide } = view.scene.columns[life.ops[middle].column];
+      if (left + (side ? wide : 0) < edge) low = middle + 1;
       else high = middle;
     }
     return low;
   };
-  return [at(left), at(right)];
+  return [Math.max(at(view.left, true) - 1, 0), at(right, false)];
 }
 
 function lanes(view) {
-  const rows = [["window", Y.window + 9], ["step", Y.step + 17], ["ctx call", Y.calls + 4], ["commit", Y.commits + 4]];
-  rows.push(["our ledger", Y.ledger + (view.scene.ledger ? 12 : 7)], ["provider", Y.provider + 4]);
-  if (!view.scene.ledger) rows.push(["not kept", Y.ledger + 18]);
-  const lines = [Y.calls, Y.commits, Y.provider];
+  const rows = [["window", Y.window + 11], ["step", Y.step + 19], ["call", Y.calls + 4], ["commit", Y.commits + 4]];
+  rows.push(["ledger", Y.ledger + (view.scene.ledger ? 13 : 6)], ["provider", Y.provider + 4]);
+  if (!view.scene.ledger) rows.push(["none", Y.ledger + 20]);
   return (
-    rows.map(([name, y]) => label(0, y, name, "ct-lane")).join("") +
-    lines.map((y) => `<line x1="${GUTTER - 6}" x2="${view.wide}" y1="${y}" y2="${y}" class="ct-rule"/>`).join("")
+    rows.map(([name, y]) => label(0, y, LANES[name], "ct-lane")).join("") +
+    [Y.calls, Y.commits, Y.provider].map((y) => `<line x1="${GUTTER - 6}" x2="${view.wide}" y1="${y}" y2="${y}" class="ct-rule"/>`).join("")
   );
 }
 
@@ -63,51 +64,56 @@ function stepsOf(ops) {
   return found;
 }
 
-function drawStep(view, ops, died, inherited, life, resumed) {
+function drawStep(view, ops, died, life, resumed) {
   const first = view.scene.columns[ops[0].column];
-  const last = view.scene.columns[ops.at(-1).column];
-  const whole = (column) => view.scene.visits.get(`${column.group} ${column.visit}`);
   const tookOver = resumed && ops[0] === life.ops[0];
-  const left = view.x(tookOver ? first.left : whole(first).left) + 2;
-  const right = view.x(whole(last).right) - 2;
+  const left = view.x(tookOver ? first.left : visitOf(view.scene, first).left) + 1.5;
+  const right = view.x(visitOf(view.scene, view.scene.columns[ops.at(-1).column]).right) - 1.5;
   const alive = ops.filter((op) => seen(op, died));
-  const parts = [];
-  const [word, ...rest] = ops[0].group.split("_");
-  const lines = rest.length ? [word, rest.join(" ")] : [word];
+  const ghost = alive.length ? "" : " ct-ghost";
   const middle = (Math.max(left, GUTTER) + Math.min(right, view.wide)) / 2;
-  parts.push(box(left, Y.step, right - left, 28, alive.length ? "ct-step" : "ct-step ct-ghost"));
+  const lines = wrap(ops[0].group, right - left - 1).slice(0, 2);
+  const parts = [box(left, Y.step, right - left, 32, `ct-step${ghost}`)];
   lines.forEach((text, n) => {
-    const y = Y.step + (lines.length === 1 ? 18 : 12 + 12 * n);
-    parts.push(label(middle, y, fitting(text, right - left), `ct-mid ct-word${alive.length ? "" : " ct-ghost"}`));
+    const y = Y.step + (lines.length === 1 ? 20 : 13.5 + LINE * n);
+    parts.push(label(middle, y, text, `ct-mid ct-word${ghost}`));
   });
-  if (view.scene.effects.has(ops[0].group)) {
-    parts.push(...drawWindows(view, ops, died), ...drawLedger(view, ops, died, right, inherited, life));
-  }
+  parts.push(...drawActivities(view, alive, died, left, right));
   return parts;
 }
 
-function drawWindows(view, ops, died) {
+/** The windows of the effects: each lasts from its first tap to what the process passes next. */
+function drawWindows(view, life, ops, died) {
   const spans = [];
   for (const op of ops) {
-    const column = view.scene.columns[op.column];
-    const share = (view.unit * column.wide) / op.taps.length;
     op.windows.forEach((name, n) => {
-      const left = view.x(column.left) + share * n;
-      if (spans.at(-1)?.name === name) spans.at(-1).right = left + share;
-      else spans.push({ name, left, right: left + share, ghost: seen(op, died) <= n });
+      const [left, right] = spanOf(view.scene, life, op.first + n);
+      const ghost = seen(op, died) <= n;
+      if (spans.at(-1)?.name === name && spans.at(-1).right === left) spans.at(-1).right = right;
+      else spans.push({ name, left, right, ghost });
     });
   }
   return spans
     .filter((span) => span.name !== "between")
-    .map((span) => {
-      const ghost = span.ghost ? " ct-ghost" : "";
-      const middle = (span.left + span.right) / 2;
-      return box(span.left + 0.5, Y.window, span.right - span.left - 1, 13, `ct-${span.name}${ghost}`) +
-        label(middle, Y.window + 10, fitting(span.name, span.right - span.left), `ct-mid ct-small${ghost}`);
+    .map(({ name, left, right, ghost }) => {
+      const [from, to] = [view.x(left), view.x(right)];
+      const look = ghost ? " ct-ghost" : "";
+      return box(from + 0.5, Y.window, to - from - 1, 15, `ct-window ct-${name}${look}`) +
+        label((from + to) / 2, Y.window + 12, room(name) <= to - from ? name : "", `ct-mid${look}`);
     });
 }
 
-/** What our ledger says of the step's effect, from the moment that it says it. */
+/** What our ledger says of the effects, over the arrows of their calls. */
+function drawLedgers(view, ops, died, inherited, life) {
+  return stepsOf(ops)
+    .filter(([op]) => view.scene.effects.has(op.group))
+    .map((step) => {
+      const { right } = visitOf(view.scene, view.scene.columns[step.at(-1).column]);
+      return `<g class="ct-drawn" aria-hidden="true">${drawLedger(view, step, died, view.x(right) - 1.5, inherited, life).join("")}</g>`;
+    });
+}
+
+/** What it says of one step's effect, from the moment that it says it. */
 function drawLedger(view, ops, died, right, inherited, life) {
   const changes = [];
   const before = inherited.get(ops[0].group);
@@ -116,97 +122,111 @@ function drawLedger(view, ops, died, right, inherited, life) {
     const { ledger } = cut(op, seen(op, died));
     if (ledger) changes.push([view.middle(op.column), ledger]);
   }
-  const dead = died !== null && ops.includes(life.taps[died].op) ? view.x(view.scene.slots[life.taps[died].slot].x) : right;
+  const here = died !== null && ops.includes(life.taps[died].op);
+  const dead = here ? view.x(deathOf(view.scene, life, died)) : right;
   return changes.map(([x, status], n) => {
     const state = status === "ambiguous" ? "? AMBIGUOUS" : status;
-    const end = n + 1 < changes.length ? changes[n + 1][0] : Math.max(dead, x + 4);
-    const outside = n + 1 === changes.length && room(state) > end - x && dead < right;
-    const words = outside ? label(end + 4, Y.ledger + 12, state, "ct-small") :
-      label((x + end) / 2, Y.ledger + 12, fitting(state, end - x), "ct-mid ct-small");
-    return box(x, Y.ledger, end - x, 17, `ct-state ct-${status}`) + words;
+    const last = n + 1 === changes.length;
+    const end = last ? Math.max(dead, x + 4) : changes[n + 1][0];
+    const outside = last && here && room(state) > end - x - 4;
+    const words = outside ? label(end + 8, Y.ledger + 13, fitting(state, view.wide - end - 8)) :
+      label((x + end) / 2, Y.ledger + 13, fitting(state, end - x - 2), "ct-mid");
+    return box(x, Y.ledger, end - x, 18, `ct-state ct-${status}`) + words;
   });
 }
 
-/** One operation: a commit is a dot, a call goes down to the provider and comes back, or does not. */
+/** One operation, as it is drawn and as it is pressed: a mark on its lane; a call goes to the provider and comes back, or not. */
 function drawEvent(view, id, op, passed) {
   const x = view.middle(op.column);
   const wide = view.unit * view.scene.columns[op.column].wide;
   const shown = cut(op, passed || op.taps.length);
+  const named = room(op.name) <= wide - 2 ? op.name : "";
   const parts = [];
   if (shown.calls) parts.push(drawCall(view, op, shown));
-  else {
-    parts.push(`<circle cx="${x}" cy="${Y.commits}" r="4.5" class="${shown.done ? "ct-dot" : "ct-open"}"/>`);
-  }
-  const named = room(op.name) <= wide ? op.name : "";
-  if (shown.calls) parts.push(label(x - wide / 2 + 0.16 * wide + 8, Y.calls + 13, named, "ct-small"));
-  else parts.push(label(x, Y.commits + 15, named, "ct-mid ct-small"));
-  const acts = shown.outside.filter((each) => each.kind === "activity");
-  if (acts.length) parts.push(drawActivities(x, wide, acts));
+  else parts.push(sign(markOf(op.name), x, Y.commits, inkOf(markOf(op.name), shown.done)), label(x, Y.commits + 17, named, "ct-mid"));
   const outside = shown.outside.map((each) => `${each.text}${each.mark ? ` ${each.mark}` : ""}`);
-  if (shown.repeated) outside.push("nothing new");
+  if (shown.repeated) outside.push(SAID.nothingNew);
   const text = passed ? [shown.text, ...outside].join(", ") : `${op.name}: does not happen if the crash comes before`;
   const ghost = passed ? "" : " ct-ghost";
   const name = esc(`${op.step} ${text}`);
-  return `<g aria-hidden="true" class="ct-drawn${ghost}">${parts.join("")}</g><g class="ct-event${ghost}" data-event="${id}"
-    role="button" tabindex="-1" aria-label="${name}"><title>${name}</title><rect class="ct-hit" x="${x - wide / 2}"
-    y="${Y.calls - 14}" width="${wide}" height="${Y.height - Y.calls}"/></g>`;
+  const hit = `<g class="ct-event${ghost}" data-event="${id}" role="button" tabindex="-1" aria-label="${name}"><title>${name}</title>
+    <rect class="ct-hit" x="${x - wide / 2}" y="${Y.calls - 14}" width="${wide}" height="${Y.height - Y.calls}"/></g>`;
+  return [`<g aria-hidden="true" class="ct-drawn${ghost}">${parts.join("")}</g>`, hit];
 }
 
 function drawCall(view, op, shown) {
   const column = view.scene.columns[op.column];
-  const [sent, done, back] = [0.16, 0.52, 0.9].map((share) => view.x(column.left + share * column.wide));
-  const parts = [`<rect x="${sent - 4.5}" y="${Y.calls - 4.5}" width="9" height="9" class="ct-dot"/>`];
+  const [sent, done, back] = WITHIN[3].map((share) => view.x(column.left + share * column.wide));
+  const visit = visitOf(view.scene, column);
+  const [from, to] = [view.x(visit.left), view.x(visit.right)];
+  const parts = [sign(SENT, sent, Y.calls, "ct-dot")];
   const arrow = (path) => parts.push(`<path class="ct-arrow" d="${path}"/>`);
   if (shown.executed) arrow(`M${sent} ${Y.calls}V${Y.provider}H${done - 9}m-4-3l4 3-4 3`);
   else arrow(`M${sent} ${Y.calls}V${Y.ledger - 4}m-3-4l3 4 3-4`);
   if (shown.executed && shown.done) arrow(`M${done + 9} ${Y.provider}H${back}V${Y.calls}m-3 4l3-4 3 4`);
-  if (shown.executed && !shown.done) parts.push(label(done + 10, Y.provider - 8, "✗ reply lost", "ct-small"));
-  if (shown.repeated) {
-    parts.push(diamond(done, Y.provider, 7, "ct-open"), label(done, Y.provider + 20, "nothing new", "ct-mid ct-small"));
-  }
+  if (shown.executed && !shown.done) parts.push(label(done + 10, Y.provider - 9, fitting(SAID.replyLost, to - done - 10)));
+  if (room(op.name) < back - sent - 18) parts.push(label(sent + 9, Y.calls + 15, op.name));
+  const below = 2 * Math.min(done - from, to - done) - 4;
+  let y = Y.provider + 22;
+  const say = (words, look = "") => wrap(words, below).forEach((line) => (parts.push(label(done, y, line, `ct-mid ${look}`)), (y += LINE)));
+  if (shown.repeated) parts.push(sign(DONE, done, Y.provider, "ct-open")), say(SAID.nothingNew);
   for (const each of shown.outside.filter((found) => found.kind !== "activity")) {
     const [what, receipt] = each.text.split(" → ");
     const twice = each.mark === "duplicate";
-    parts.push(diamond(done, Y.provider, 7, twice ? "ct-twice" : "ct-done"));
-    if (twice) parts.push(diamond(done, Y.provider, 12, "ct-ring"), tag(done, Y.provider + 28, "DUPLICATE", "ct-alarm"));
-    parts.push(label(done, Y.provider + (twice ? 24 : 20), what, "ct-mid ct-small"));
-    if (receipt && !twice) parts.push(label(done, Y.provider + 31, receipt, "ct-mid ct-small ct-quiet"));
+    parts.push(sign(DONE, done, Y.provider, twice ? "ct-twice" : "ct-done"));
+    if (twice) {
+      parts.push(`<circle cx="${done}" cy="${Y.provider}" r="12" class="ct-ring"/>`, tag(done, y - 6, SAID.duplicate));
+      y += 22;
+    }
+    say(what);
+    if (receipt && !twice) say(receipt, "ct-quiet");
   }
   return parts.join("");
 }
 
-function tag(x, y, text, look) {
-  const wide = room(text) + 14;
-  return box(x - wide / 2, y, wide, 14, look) + label(x, y + 10.5, text, "ct-mid ct-small ct-on-alarm");
+function tag(x, y, text) {
+  const wide = room(text, true) + 10;
+  return box(x - wide / 2, y, wide, 16, "ct-alarm") + label(x, y + 12.5, text, "ct-mid ct-on-alarm");
 }
 
-function drawActivities(x, wide, acts) {
-  const parts = [`<line x1="${x}" x2="${x}" y1="${Y.calls}" y2="${Y.provider - 6}" class="ct-thread"/>`];
-  acts.slice(0, 3).forEach((each, n) => {
-    const mark = each.mark ? "ct-again" : "ct-act";
-    parts.push(`<circle cx="${x}" cy="${Y.calls}" r="4" class="${mark}"/>`);
-    parts.push(`<circle cx="${x}" cy="${Y.provider}" r="${each.mark ? 6 : 4}" class="${mark}"/>`);
-    const text = each.text.replaceAll("_", " ").split(" ");
-    const lines = [...text.slice(0, 2), ...(each.mark ? ["AGAIN"] : [])];
-    if (n === 0) lines.forEach((word, row) => parts.push(label(x, Y.provider + 17 + 10 * row, fitting(word, wide + 6), "ct-mid ct-small")));
+/** The activities of a step: a thread from the call to the provider each, and below it what they were, as far as it fits. */
+function drawActivities(view, ops, died, left, right) {
+  const parts = [];
+  const lines = [];
+  for (const op of ops) {
+    const acts = cut(op, seen(op, died)).outside.filter((each) => each.kind === "activity");
+    if (!acts.length) continue;
+    const x = view.middle(op.column);
+    const again = acts.some((each) => each.mark);
+    parts.push(`<line x1="${x}" x2="${x}" y1="${Y.calls}" y2="${Y.provider - 6}" class="ct-thread"/>`);
+    for (const y of [Y.calls, Y.provider]) parts.push(`<circle cx="${x}" cy="${y}" r="${again ? 5.5 : 4}" class="${again ? "ct-again" : "ct-act"}"/>`);
+    if (acts.length > 1) parts.push(label(x + 8, Y.provider - 6, fitting(`×${acts.length}`, right - x - 8)));
+    for (const each of acts) lines.push(...wrap(each.text, right - left), ...(each.mark ? [SAID.again] : []));
+  }
+  if (lines.length > 3) lines.splice(2, lines.length, "…");
+  lines.forEach((text, n) => {
+    parts.push(label((left + right) / 2, Y.provider + 20 + LINE * n, room(text) <= right - left ? text : "", `ct-mid${text === SAID.again ? " ct-bold" : ""}`));
   });
-  if (acts.length > 1) parts.push(label(x + 7, Y.provider + 3, `×${acts.length}`, "ct-small"));
-  return parts.join("");
+  return parts;
 }
 
 function drawLost(view, step) {
   const last = view.scene.columns.findLastIndex((column) => column.group === step && OUTSIDE.includes(column.name));
   if (last < 0) return "";
   const x = view.middle(last);
-  return `<rect x="${x - 8}" y="${Y.provider - 8}" width="16" height="16" class="ct-lost"/>` + tag(x, Y.provider + 14, "LOST", "ct-alarm");
+  return `<rect x="${x - 8}" y="${Y.provider - 8}" width="16" height="16" class="ct-lost"/>` + tag(x, Y.provider + 14, SAID.lost);
 }
 
-function drawDeath(view, tap, crashed) {
-  const x = view.x(view.scene.slots[tap.slot].x);
+function drawDeath(view, life, died, crashed) {
+  const x = view.x(deathOf(view.scene, life, died));
   if (x < GUTTER || x > view.wide) return "";
-  if (!crashed) return `<path class="ct-marker" d="M${x} ${Y.window - 2}V${Y.height}"/>` + label(x + 6, 18, tap.window, "ct-bold ct-small");
-  const zigzag = Array.from({ length: 16 }, (_, n) => `l${n % 2 ? -5 : 5} 10`).join("");
-  return `<path class="ct-death" d="M${x - 2.5} ${Y.window - 2}${zigzag}"/>` + label(x + 6, 18, `✗ ${tap.window}`, "ct-bold ct-small");
+  const { window } = life.taps[died];
+  let text = `${crashed ? "✗ " : ""}${window === "between" ? "" : window}`;
+  if (x < 110) text = ""; // there stands the engine's name
+  const named = x + 8 + room(text, true) > view.wide ? label(x - 6, 17, text, "ct-bold ct-end") : label(x + 6, 17, text, "ct-bold");
+  if (!crashed) return `<path class="ct-marker" d="M${x} ${Y.window - 4}V${Y.height - 6}"/>${named}`;
+  const zigzag = Array.from({ length: 20 }, (_, n) => `l${n % 2 ? -5 : 5} 10`).join("");
+  return `<path class="ct-death" d="M${x - 2.5} ${Y.window - 4}${zigzag}"/>${named}`;
 }
 
 /** Far away: one mark for all that stands in the same few pixels, tall for an effect, taller for a duplicate. */
@@ -220,7 +240,7 @@ function bins(view, ops, died) {
   }
   return [...found].map(([x, rank]) =>
     rank === 3
-      ? diamond(x, Y.provider, 6, "ct-twice") + label(x, Y.provider + 18, "2×", "ct-mid ct-small")
+      ? sign(DONE, x, Y.provider, "ct-twice") + label(x, Y.provider + 20, "2×", "ct-mid")
       : `<line x1="${x}" x2="${x}" y1="${Y.commits - 6}" y2="${rank === 2 ? Y.provider : Y.commits + 6}" class="ct-bin"/>`,
   );
 }

@@ -4,11 +4,9 @@ const KEYS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown
 const ZOOM = 1.5;
 
 const ACTIONS = {
-  home: (board) => board.step(-Infinity),
   back: (board) => board.step(-1),
   play: (board) => board.play(),
   step: (board) => board.step(1),
-  end: (board) => board.step(Infinity),
   crash: (board) => board.crash(true),
   kill: (board) => board.kill(),
   clear: (board) => board.crash(false),
@@ -48,7 +46,6 @@ function listen(board) {
     const value = knob.type === "checkbox" ? knob.checked : knob.value;
     model.set("knobs", { ...model.get("knobs"), [knob.dataset.knob]: value });
     model.save_changes();
-    board.slot = nearestSlot(board.scene, board.slots(), board.scene.slots[board.slot].x);
     board.draw();
   });
   find("[data-pan]").addEventListener("input", (event) => {
@@ -79,40 +76,42 @@ function press(board, event) {
 /** A handle or the ruler moves a crash, the picture is panned; a press without a move chooses an event. */
 function listenToPointer(board) {
   const stage = board.find(".ct-stage");
-  const place = (event) => board.left + (event.clientX - stage.getBoundingClientRect().x - GUTTER) / board.unit;
-  const moveTo = (event) => {
-    const second = board.dragging === "second";
-    const slots = second ? slotsOf(Object.values(board.seconds() || {}).map((each) => each.life)) : board.slots();
-    const slot = nearestSlot(board.scene, slots, place(event));
-    if (slot !== (second ? board.slotSecond : board.slot)) second ? board.moveSecond(slot) : board.move(slot);
+  const at = (event) => event.clientX - stage.getBoundingClientRect().x;
+  const moveTo = (x) => {
+    board.held = Math.min(Math.max(x, GUTTER), board.wide); // what is dragged is under the pointer, wherever its stop is
+    const place = board.left + (board.held - GUTTER) / board.unit;
+    board.move(board.nearest(place, board.dragging), board.dragging);
+    holdHandle(board, board.dragging);
   };
   stage.addEventListener("pointerdown", (event) => {
     const handle = event.target.closest("[data-handle]");
-    if (event.button || event.target.closest("button, a")) return;
-    const marker = board.scene.slots[board.slot].x;
-    const near = !board.model.get("crashed") && Math.abs(place(event) - marker) * board.unit < 7;
+    if (event.button || event.target.closest("button, a, input")) return;
+    const near = !board.model.get("crashed") && Math.abs(board.x(board.place()) - at(event)) < 7;
     const held = handle?.dataset.handle || (event.target.closest(".ct-ruler") || near ? "first" : "");
     board.dragging = held || "pan";
-    board.from = { x: event.clientX, left: board.left, moved: Boolean(held) };
+    board.from = { x: at(event), left: board.left, off: handle ? board.x(board.place(held)) - at(event) : 0 };
     if (!held) return;
     stage.setPointerCapture(event.pointerId);
     (handle || board.find("[data-handle=first]")).focus({ preventScroll: true });
     event.preventDefault();
-    if (!handle) moveTo(event);
+    if (!handle) moveTo(at(event));
   });
   stage.addEventListener("pointermove", (event) => {
-    if (board.dragging === "first" || board.dragging === "second") moveTo(event);
-    else if (board.dragging === "pan" && Math.abs(event.clientX - board.from.x) > 4) {
+    if (board.dragging === "first" || board.dragging === "second") moveTo(at(event) + board.from.off);
+    else if (board.dragging === "pan" && Math.abs(at(event) - board.from.x) > 4) {
       stage.setPointerCapture(event.pointerId);
-      board.left = board.from.left - (event.clientX - board.from.x) / board.unit;
+      board.left = board.from.left - (at(event) - board.from.x) / board.unit;
       board.clampView();
       board.draw();
     }
   });
   for (const end of ["pointerup", "pointercancel"]) {
     stage.addEventListener(end, () => {
-      if (board.dragging && board.dragging !== "pan") board.model.save_changes();
+      const moved = board.dragging && board.dragging !== "pan";
       board.dragging = "";
+      board.held = null;
+      if (moved) board.model.save_changes();
+      board.draw();
     });
   }
   stage.addEventListener("wheel", (event) => {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from labkit.check.verdict import unreached
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
 from labkit.scenario import Scenario
@@ -13,6 +14,7 @@ from labkit.scratch import scratch_folder
 from labkit.sim.lives import Life
 from labkit.values import ValueLog
 from labkit.widgets.rehearsal import Death, Rehearsal, Told, lost_steps
+from labkit.widgets.scene import Scene
 
 
 class Fate(NamedTuple):
@@ -20,6 +22,15 @@ class Fate(NamedTuple):
 
     told: Told
     ended: list[tuple[int, int | None]]
+
+
+def kill_all(scene: Scene, deaths: Mapping[str, Sequence[Death]], say: Callable[[str], None]) -> dict[str, Any]:
+    """Do so on each engine of a scene; plain data of what followed, by engine, as `Scene.outcome` gives it."""
+    fates = {}
+    for engine, each in deaths.items():
+        fate = kill_for_real(scene.rehearsals[engine], each, say)
+        fates[engine] = {**scene.outcome(fate.told), "ended": fate.ended}
+    return {"engines": fates, "pool": scene.pool.values}
 
 
 def kill_for_real(rehearsal: Rehearsal, deaths: Sequence[Death], say: Callable[[str], None]) -> Fate:
@@ -65,4 +76,6 @@ def _resume(lab: Lab, rehearsal: Rehearsal, deaths: Sequence[Death]) -> Told:
         error = f"{type(failure).__name__}: {failure.what}"
     known = lab.evidence(scenario.run_id)
     violations, _ = rehearsal.judged(Life([], [], [], known, error, ValueLog()), deaths)
-    return Told(lab.timeline(scenario.run_id), violations, lost_steps(known, rehearsal.reference.evidence), error)
+    lost = lost_steps(known, rehearsal.reference.evidence)
+    assert known.run is not None, "a run that was resumed is there"
+    return Told(lab.timeline(scenario.run_id), violations, lost, error, unreached(known.run))

@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from labkit.check.windows import MEANING
-from labkit.timeline import Timeline
+from labkit.lab.crash_points import LACKS_TAP, LACKS_WINDOW
+from labkit.timeline import Timeline, look
 from labkit.timeline.svg import description
 
 HERE = Path(__file__).parent
-PARTS = ("layout.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
-COMMON = f"const MEANING = {json.dumps(MEANING)};\n{(HERE / 'common.js').read_text('utf-8')}"
+PARTS = ("layout.js", "fit.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
+SAID = {"duplicate": look.DUPLICATE, "again": look.AGAIN, "lost": look.LOST}
+SAID |= {"replyLost": look.REPLY_LOST, "nothingNew": look.NOTHING_NEW}
+WORDS = {"MEANING": MEANING, "LACKS_WINDOW": LACKS_WINDOW, "LACKS_TAP": LACKS_TAP, "LANES": look.LANES, "SAID": SAID}
+WORDS |= {"SENT": look.SENT._asdict(), "DONE": look.DONE._asdict(), "ALSO": look.ALWAYS}
+WORDS |= {"MARKS": {name: mark._asdict() for name, mark in look.MARKS.items()}}
+COMMON = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
+COMMON += (HERE / "common.js").read_text("utf-8")
 """What stands before every widget's own code."""
 ESM = COMMON + "\n".join((HERE / name).read_text("utf-8") for name in PARTS)
-CSS = (HERE / "timeline.css").read_text("utf-8")
+CSS = (HERE / "timeline.css").read_text("utf-8") + look.css()
 SHELL = (HERE / "page.html").read_text("utf-8")
 GAP = 16  # pixels between two runs
 
@@ -45,8 +52,10 @@ def script(text: str) -> str:
     return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
-def stacked(timelines: list[Timeline]) -> str:
-    """The pictures of several runs below each other, each with its title, as one SVG text: dark on white paper.
+def stacked(timelines: list[Timeline], notes: list[str]) -> str:
+    """The pictures of several runs below each other, each with its title, then lines of text, as one SVG text.
+
+    Dark on white paper.
 
     A page shows it as an image, and an image does not know whether its page is dark.
     """
@@ -61,7 +70,10 @@ def stacked(timelines: list[Timeline]) -> str:
         place = f'<svg x="{GAP}" y="{top + 22:.0f}" width="{wide:.0f}" height="{high:.0f}" '
         parts += [head, picture.replace("<svg ", place, 1)]
         width, top = max(width, wide + 2 * GAP), top + 22 + high + GAP
-    words = escape(". ".join(map(description, timelines)))
+    for note in notes:
+        parts.append(f'<text x="{GAP}" y="{top + 14:.0f}" style="font:13px system-ui">{escape(note)}</text>')
+        width, top = max(width, 7 * len(note) + 2 * GAP), top + 22
+    words = escape(". ".join([*map(description, timelines), *notes]))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{top:.0f}" '
         f'viewBox="0 0 {width:.0f} {top:.0f}" role="img" aria-label="{words}" '

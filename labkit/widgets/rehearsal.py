@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Violation
+from labkit.check.verdict import unreached, verdict
 from labkit.check.windows import acknowledged, windows
 from labkit.model import Run
 from labkit.scenario import Scenario
@@ -38,19 +39,19 @@ class Told(NamedTuple):
     """What followed some crashes: all processes as a timeline, and the verdict on the last.
 
     `lost` are the steps whose effect the provider never executed although the run is completed; `error` is what
-    ended the last process, empty when nothing did.
+    ended the last process, empty when nothing did; `missing` says where the run stopped short of its end.
     """
 
     timeline: Timeline
     violations: list[Violation]
     lost: list[str]
     error: str = ""
+    missing: Sequence[str] = ()
 
     @property
     def verdict(self) -> str:
-        """`invalid`, `unknown` (an effect was left for a person) or `valid`."""
-        waits = self.timeline.status == "waiting_for_person"
-        return "invalid" if self.violations else "unknown" if waits else "valid"
+        """`invalid`, `unknown` (the run did not come to its end, or an effect was left for a person) or `valid`."""
+        return verdict(self.violations, self.missing)
 
 
 class Rehearsal(Judge):
@@ -116,7 +117,7 @@ class Rehearsal(Judge):
         run = known.run or replace(self._begun, status="unreadable", reason=known.unreadable)
         outside = [replace(entry, at=moment(entry.seq - 0.5)) for entry in known.outside]
         timeline = Timeline.of(run, traces, known.effects, outside, engine=names.engine, policy=names.policy)
-        return Told(timeline, violations, lost_steps(known, self.reference.evidence), life.error)
+        return Told(timeline, violations, lost_steps(known, self.reference.evidence), life.error, unreached(run))
 
     @property
     def _begun(self) -> Run[Any]:

@@ -6,19 +6,18 @@ answer and needs nobody to ask.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from labkit.check.windows import windows
-from labkit.errors import InvalidInput
+from labkit.lab.crash_points import CrashPoint
 from labkit.taps import PHASES, Tap
 from labkit.timeline import Timeline
 from labkit.timeline.operations import OUTSIDE, Operation
 from labkit.widgets.axis import Column, axis, columns
 from labkit.widgets.rehearsal import Death, Process, Rehearsal, Told
+from labkit.widgets.stops import Stops
 
 EFFECT_FIELDS = ("step", "target", "operation", "status", "attempts", "receipt_id", "last_error")
 Drawn = list[tuple[Operation, Column]]
@@ -52,6 +51,9 @@ class Scene:
         self.axis = axis([[column for _, column in life] for life in lives])
         self._place = {column: number for number, column in enumerate(self.axis)}
         self._start = [0, *accumulate(places(column) for column in self.axis)]
+        self._second: dict[tuple[str, int], tuple[Process, list[int]]] = {}
+        taps = {engine: each.first.life.taps for engine, each in rehearsals.items()}
+        self.stops = Stops(taps, {engine: self.slots(life) for engine, life in self._first.items()})
 
     def data(self) -> dict[str, Any]:
         """All of it. `crash` of an engine holds for each tap the number of its outcome in `outcomes`."""
@@ -69,40 +71,49 @@ class Scene:
             "ledger": ledger,
             "engines": engines,
             "pool": self.pool.values,
+            **self.stops.data(),
         }
 
-    def deaths(self, at: str) -> dict[str, Death]:
-        """Where each engine's process dies for a crash at this tap of one of them: there, or at its last tap before."""
-        firsts = {engine: each.first for engine, each in self.rehearsals.items()}
-        return nearest(firsts, {engine: self.slots(life) for engine, life in self._first.items()}, at)
+    def deaths(self, at: CrashPoint) -> dict[str, Death]:
+        """Where each engine's process dies for this point: at its own tap; an engine without one is left out."""
+        return {engine: (self.rehearsals[engine].first, tap) for engine, tap in self.stops.at(at).items()}
 
-    def same(self, other: Scene, at: str) -> str:
-        """Where a crash at `at` of another scene stands here: at that tap, else in the same window of its step."""
-        here, there = self._windows(), other._windows()
-        if at in here:
-            return at
-        return next((tap for tap, where in here.items() if where == there[at]), next(iter(here)))
-
-    def _windows(self) -> dict[str, tuple[str, str]]:
-        """The step and window of each tap of the first processes, by its name."""
-        lives = [each.first.life.taps for each in self.rehearsals.values()]
-        return {str(tap): (tap.step, window) for taps in lives for tap, window in zip(taps, windows(taps), strict=True)}
+    def kept(self, other: Scene, at: CrashPoint) -> CrashPoint:
+        """Where a crash at `at` of another scene stands here: a tap that nobody passes here stands for its window."""
+        return at if self.stops.at(at) else other.stops.around(at)
 
     def second(self, deaths: dict[str, Death]) -> dict[str, Any]:
         """What follows a second crash, after these first ones, for each engine; as in `data`."""
         found = {}
-        for engine, death in deaths.items():
-            rehearsal = self.rehearsals[engine]
-            crash, told = crashes(rehearsal, rehearsal.live(death, keep_images=True), (death,))
-            found[engine] = {"crash": crash, "outcomes": [self.outcome(each) for each in told]}
-        return {"engines": found, "pool": self.pool.values}
+        for engine, (process, _) in self._successors(deaths).items():
+            crash, told = crashes(self.rehearsals[engine], process, (deaths[engine],))
+            outcomes = [self.outcome(each) for each in told]
+            found[engine] = {"crash": crash, "outcomes": outcomes}
+        return {"engines": found, "pool": self.pool.values, **self.second_stops(deaths).data()}
 
-    def second_deaths(self, deaths: dict[str, Death], at: str) -> dict[str, list[Death]]:
-        """These deaths, each with the one of the successor for a second crash at this tap, where it passes any."""
-        successors = {engine: self.rehearsals[engine].live(death, keep_images=True) for engine, death in deaths.items()}
-        lives = {engine: drawn(self.rehearsals[engine].after([death]).timeline)[-1] for engine, death in deaths.items()}
-        seconds = nearest(successors, {engine: self.slots(life) for engine, life in lives.items()}, at)
-        return {engine: [death, *([seconds[engine]] if engine in seconds else [])] for engine, death in deaths.items()}
+    def second_stops(self, deaths: dict[str, Death]) -> Stops:
+        """Where the successors of these deaths can crash."""
+        found = self._successors(deaths)
+        taps = {engine: process.life.taps for engine, (process, _) in found.items()}
+        return Stops(taps, {engine: slots for engine, (_, slots) in found.items()})
+
+    def second_deaths(self, deaths: dict[str, Death], at: CrashPoint) -> dict[str, list[Death]]:
+        """These deaths, each with the one of the successor for a second crash, where it has this point."""
+        seconds = self.second_stops(deaths).at(at)
+        found = {engine: [death] for engine, death in deaths.items()}
+        for engine, tap in seconds.items():
+            found[engine].append((self._successors(deaths)[engine][0], tap))
+        return found
+
+    def _successors(self, deaths: dict[str, Death]) -> dict[str, tuple[Process, list[int]]]:
+        """The process that follows each death, and where its taps stand on the axis."""
+        for engine, death in deaths.items():
+            _, at = death
+            if (engine, at) not in self._second:
+                rehearsal = self.rehearsals[engine]
+                life = drawn(rehearsal.after([death]).timeline)[-1]
+                self._second[engine, at] = rehearsal.live(death, keep_images=True), self.slots(life)
+        return {engine: self._second[engine, at] for engine, (_, at) in deaths.items()}
 
     def slots(self, life: Drawn) -> list[int]:
         """Where on the axis each tap of a life stands: three places a call, two a transaction."""
@@ -119,6 +130,7 @@ class Scene:
             "status": timeline.status,
             "error": told.error,
             "verdict": told.verdict,
+            "missing": list(told.missing),
             "broken": [add([each.invariant, each.text]) for each in told.violations],
             "lost": told.lost,
             "findings": [add([each.mark, each.text]) for each in timeline.findings],
@@ -160,23 +172,6 @@ def phases(operation: Operation) -> list[int]:
     """For each tap of an operation, which of its places it is."""
     order = PHASES if operation.name in OUTSIDE else (PHASES[0], PHASES[2])
     return [order.index(Tap.parse(tap).phase) for tap in operation.taps]
-
-
-def nearest(processes: dict[str, Process], slots: dict[str, list[int]], at: str) -> dict[str, Death]:
-    """For each process that passes a tap, the last one up to where `at` stands in any of them, else its first."""
-    known = {
-        str(tap): slot
-        for engine, process in processes.items()
-        for tap, slot in zip(process.life.taps, slots[engine], strict=True)
-    }
-    if at not in known:
-        near = get_close_matches(at, known, 3, 0.5)
-        raise InvalidInput(f"no process here passes {at}", safe="nothing was run", next=f"near: {', '.join(near)}")
-    return {
-        engine: (process, max((n for n, slot in enumerate(slots[engine]) if slot <= known[at]), default=0))
-        for engine, process in processes.items()
-        if process.life.taps
-    }
 
 
 def drawn(timeline: Timeline) -> list[Drawn]:

@@ -20,11 +20,13 @@ function drawAll(board, shown, crashed) {
   let top = 0;
   for (const each of shown) {
     const states = new Map();
+    const ends = (died) => (died === null && each.outcome ? each.outcome.status : "");
     processesOf(each, crashed).forEach(({ life, died, lost }, n) => {
-      const end = died === null ? each.outcome.status : "";
+      const end = ends(died);
       const title = n ? `↳ process ${n + 1}` : each.engine;
+      const note = end || (n ? "" : each.at === null ? `${each.lacks}: nothing ${crashed ? "was" : "is"} crashed` : "");
       parts.push(`<g transform="translate(0 ${top})">${n ? "" : `<path d="M0 1H${board.wide}" class="ct-split"/>`}`);
-      parts.push(label(0, 17, title, "ct-bold"), label(GUTTER + 2, 17, end, "ct-quiet ct-small"), lanes(board));
+      parts.push(label(0, 17, title, "ct-bold"), label(room(title, true) + 14, 17, note, "ct-quiet"), lanes(board));
       parts.push(`<g clip-path="url(#${board.id}-clip)" role="group" aria-label="${esc(`${each.engine}, process ${n + 1}`)}">`);
       parts.push(drawLife(board, each.engine, n + 1, life, died, lost, states, crashed), "</g></g>");
       if (crashed) leave(states, life, died);
@@ -43,8 +45,10 @@ function paint(board) {
   const wide = Math.max(picture.clientWidth, 260);
   if (wide !== board.wide || !board.unit) {
     board.wide = wide;
-    board.fit(FIT_LEAST);
-    board.reveal(board.slot);
+    room.family = getComputedStyle(el).fontFamily;
+    board.fit(READABLE);
+    board.reveal(board.place());
+    find(".ct-legend").innerHTML = legend(board.scene);
   }
   const crashed = model.get("crashed");
   const shown = board.shown();
@@ -55,23 +59,35 @@ function paint(board) {
   board.quiet = true; // the same event, drawn anew, is not chosen anew
   if (focused) current?.focus({ preventScroll: true });
   board.quiet = false;
-  placeHandle(board, "first", board.slot, board.slots(), shown[0].tap);
-  const seconds = Object.values(board.seconds() || {}).map((each) => each.life);
-  const tap = seconds.length && tapAt(seconds, board.slotSecond);
-  placeHandle(board, "second", tap ? board.slotSecond : null, slotsOf(seconds), tap);
+  placeHandle(board, "first");
+  placeHandle(board, "second");
   fillPanels(board, shown, crashed);
 }
 
-function placeHandle(board, name, slot, slots, tap) {
+/** Put a handle where its crash is, or under the pointer that drags it. */
+function placeHandle(board, name) {
   const handle = board.find(`[data-handle=${name}]`);
-  const x = slot === null ? -1 : board.x(board.scene.slots[slot].x);
-  handle.hidden = slot === null || !tap;
-  if (handle.hidden) return;
-  handle.style.left = `${Math.min(Math.max(x, GUTTER - 8), board.wide)}px`;
-  handle.textContent = `${name === "second" ? "2. " : ""}✗ ${tap.window}`;
-  handle.setAttribute("aria-valuemax", slots.length - 1);
-  handle.setAttribute("aria-valuenow", slots.indexOf(slot));
-  handle.setAttribute("aria-valuetext", `${tap.tap}, ${tap.window}, ${MEANING[tap.window]}`);
+  const stop = board.stop(name);
+  handle.hidden = !stop;
+  if (!stop) return;
+  const { lives } = board.field(name);
+  const [engine, at] = Object.entries(stop.taps).find(([each]) => each in lives) || [];
+  const means = engine ? MEANING[lives[engine].taps[at].window] : "no engine here has it";
+  const text = `${name === "second" ? "2. " : ""}${stop.words}`;
+  const html = `✗<span class="ct-says"> ${esc(text)}</span>`;
+  if (handle.filled !== html) handle.innerHTML = handle.filled = html;
+  holdHandle(board, name);
+  handle.setAttribute("aria-valuemax", Math.max(board.stops(name).length - 1, 0));
+  handle.setAttribute("aria-valuenow", Math.max(board.number(name), 0));
+  handle.setAttribute("aria-valuetext", `${stop.words}, ${means}`);
+}
+
+function holdHandle(board, name) {
+  const handle = board.find(`[data-handle=${name}]`);
+  const x = board.dragging === name && board.held != null ? board.held : board.x(board.place(name));
+  const at = Math.min(Math.max(x, GUTTER - 8), board.wide);
+  handle.style.left = `${at}px`;
+  handle.classList.toggle("ct-turned", at + 24 + handle.querySelector(".ct-says").offsetWidth > board.wide);
 }
 
 function fillPanels(board, shown, crashed) {
@@ -80,7 +96,7 @@ function fillPanels(board, shown, crashed) {
     const place = find(selector);
     if (place.innerHTML !== html && place.filled !== html) place.innerHTML = place.filled = html;
   };
-  put(".ct-summary", esc(sentence(shown, crashed, board.killed())));
+  put(".ct-summary", esc(sentence(shown, board.stop(), board.stop("second"), crashed, board.killed())));
   put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
   put(".ct-table tbody", tableRows(shown));
   put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map((each) => card(each, board.scene.ledger)).join("") : "");
@@ -89,7 +105,7 @@ function fillPanels(board, shown, crashed) {
   find("[data-do=clear]").disabled = !crashed;
   const busy = model.get("progress") && !model.get("progress").startsWith("not killed");
   find("[data-do=kill]").disabled = Boolean(busy || model.get("alone"));
-  find("[data-pan]").disabled = board.most < 0.01;
+  find("[data-pan]").hidden = board.most < 1;
   find("[data-pan]").value = board.most ? (1000 * board.left) / board.most : 0;
   showRecord(board);
 }
@@ -120,7 +136,7 @@ function walk(board, from, key) {
     const each = board.shown().find((found) => found.engine === engine);
     const op = processesOf(each, board.model.get("crashed"))[number - 1].life.ops[to.split("/")[2]];
     if (!op) return;
-    board.reveal(board.scene.columns[op.column].slot);
+    board.reveal(board.scene.columns[op.column].left);
     board.picked = to;
   } else {
     const rows = [...new Set(all.map((event) => event.dataset.event.replace(/\/[^/]*$/, "")))];
@@ -147,7 +163,8 @@ function render({ model, el }) {
   listen(board);
   const watched = {
     "change:scene": () => board.take(),
-    "change:at": () => { board.slot = slotOf(board.lives(), model.get("at")) ?? board.slot; },
+    "change:at": () => {},
+    "change:at_second": () => {},
     "change:knobs": () => turnKnobs(board),
   };
   watched["change:crashed"] = () => {};

@@ -16,8 +16,9 @@ from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, LabError
+from labkit.lab.crash_points import CrashPoint
 from labkit.lab.facade import Lab
-from labkit.lab.foresee import choose_tap
+from labkit.lab.foresee import chosen_by_any
 from labkit.lab.naming import chosen_id
 from labkit.lab.view import RunView
 from labkit.model import Workflow
@@ -25,9 +26,10 @@ from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
 from labkit.sim.counterexample import Counterexample
 from labkit.widgets import page
-from labkit.widgets.killing import kill_for_real
+from labkit.widgets.chosen import Chosen
+from labkit.widgets.killing import kill_all
 from labkit.widgets.recorded import Recorded
-from labkit.widgets.rehearsal import Death, Rehearsal, Told
+from labkit.widgets.rehearsal import Rehearsal, Told
 from labkit.widgets.scene import Pool, Scene
 
 SYNC: dict[str, bool] = {"sync": True}
@@ -38,10 +40,11 @@ MOST_CRASHES = 2  # of one run that a timeline shows
 class CrashTimeline(anywidget.AnyWidget):
     """One workflow on one or more engines, a crash to be dragged, and what follows it.
 
-    `at` is a tap, or a window `W1` to `W5` of the step named by `effect` (the first effect by default); without it the
-    crash stands in W3, or at the last tap where there is no effect. `crashed` says whether the recovered run is shown.
-    `run_id` and inputs as for `Lab.start`. In a notebook it moves; `to_html()`, `to_svg()` and `to_text()` show the
-    same elsewhere. Raises InvalidInput for names, inputs or a tap that do not exist.
+    `at` is a window `W1` to `W5` of an `effect` (the first by default), or a tap; without it the crash stands in W3, or
+    at the last tap where there is no effect. Each engine dies at its own tap of the window; one that has none says so.
+    `crashed` says whether the recovered run is shown. `run_id` and inputs as for `Lab.start`. In a notebook it moves;
+    `to_html()`, `to_svg()` and `to_text()` show the same elsewhere. Raises InvalidInput for names, inputs or a point
+    that do not exist.
     """
 
     _esm = page.ESM
@@ -77,13 +80,13 @@ class CrashTimeline(anywidget.AnyWidget):
         self.engines, self.faults = tuple(engines), faults
         self._scenes: dict[tuple[str, str, bool], Scene] = {}
         self._scene = self._made(policy, provider, drift)
-        taps, scene = self._scene.rehearsals[self.engines[0]].first.life.taps, self._scene.data()
-        at = at or ("W3" if effect or scene["effects"] else str(taps[-1]))
+        taps, scene = self._scene.stops.taps, self._scene.data()
+        at = at or ("W3" if effect or scene["effects"] else str(taps[self.engines[0]][-1]))
         super().__init__(
             scene=scene,
             choices={"policy": list(POLICIES), "provider": list(PROVIDERS), "title": self._title()},
             knobs={"policy": policy, "provider": provider, "drift": drift, "second": False, "engine": ""},
-            at=str(choose_tap(taps, at, effect)),
+            at=str(self._scene.stops.named(chosen_by_any(taps, at, effect))),
             crashed=crashed,
         )
         self.observe(self._turned, "knobs")
@@ -118,9 +121,8 @@ class CrashTimeline(anywidget.AnyWidget):
         where = {"at": schedule[0], "crashed": True} if schedule else {}
         made = cls(workflow, engines=(engine,), **names, **where, **inputs)  # type: ignore[arg-type]
         for tap in schedule[1:]:
-            rehearsal = made._scene.rehearsals[engine]
-            successor = rehearsal.live(made._deaths()[engine][0])
-            made.at_second = str(choose_tap(successor.life.taps, tap))
+            stops = made._scene.second_stops(made._chosen.first_deaths())
+            made.at_second = str(stops.named(chosen_by_any(stops.taps, tap)))
             made.knobs = {**made.knobs, "second": True}
         return made
 
@@ -150,12 +152,8 @@ class CrashTimeline(anywidget.AnyWidget):
         return made
 
     def told(self) -> dict[str, Told]:
-        """What is shown, by engine: the run after its crashes, or undisturbed while none has been let happen."""
-        rehearsals, shown = self._scene.rehearsals, [self.knobs["engine"]] if self.knobs["engine"] else self.engines
-        if not self.crashed:
-            return {engine: rehearsals[engine].undisturbed() for engine in shown}
-        deaths = self._deaths()
-        return {engine: rehearsals[engine].after(deaths[engine]) for engine in shown}
+        """What is shown, by engine: the run after its crashes, or undisturbed; none where it has no such point."""
+        return self._chosen.told()
 
     def to_html(self, path: str | Path | None = None, *, knobs: bool = True) -> str:
         """The whole as one page that needs neither kernel nor network; written to `path` if one is given.
@@ -176,11 +174,11 @@ class CrashTimeline(anywidget.AnyWidget):
 
     def to_svg(self) -> str:
         """What is shown, as one self-contained SVG text."""
-        return page.stacked([told.timeline for told in self.told().values()])
+        return page.stacked([told.timeline for told in self.told().values()], self._chosen.lacking())
 
     def to_text(self) -> str:
         """What is shown, as text."""
-        return "\n\n".join(str(told.timeline) for told in self.told().values())
+        return "\n\n".join([*(str(told.timeline) for told in self.told().values()), *self._chosen.lacking()])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -188,8 +186,9 @@ class CrashTimeline(anywidget.AnyWidget):
         return {**data, "image/svg+xml": self.to_svg(), "text/plain": self.to_text()}, metadata
 
     def _title(self) -> str:
-        inputs = ", ".join(f"{name} {value}" for name, value in self.inputs.items())
-        return f"{self.workflow.name} {inputs}".strip()
+        return " ".join(
+            [self.workflow.name, ", ".join(f"{name} {value}" for name, value in self.inputs.items())]
+        ).strip()
 
     def _turn(self) -> tuple[str, str, bool]:
         return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"])
@@ -200,30 +199,36 @@ class CrashTimeline(anywidget.AnyWidget):
         return {engine: Rehearsal(replace(scenario, engine=engine)) for engine in self.engines}
 
     def _made(self, policy: str, provider: str, drift: bool) -> Scene:
-        turn = (policy, provider, drift)
-        if turn not in self._scenes:
+        if (turn := (policy, provider, drift)) not in self._scenes:
             self._scenes[turn] = Scene(self._rehearsals(*turn))
         return self._scenes[turn]
 
-    def _deaths(self) -> dict[str, list[Death]]:
-        """Where each engine's process dies, and its successor's if a second crash is asked for."""
-        first = self._scene.deaths(self.at)
-        if not (self.knobs["second"] and self.at_second):
-            return {engine: [death] for engine, death in first.items()}
-        return self._scene.second_deaths(first, self.at_second)
+    @property
+    def _chosen(self) -> Chosen:
+        """The crash as it is chosen now."""
+        shown = [self.knobs["engine"]] if self.knobs["engine"] else self.engines
+        second = CrashPoint.parse(self.at_second) if self.knobs["second"] and self.at_second else None
+        return Chosen(self._scene, shown, self.crashed, CrashPoint.parse(self.at), second)
 
     def _turned(self, change: Any) -> None:
         """A knob was turned: another scene, where the crash stays in its window, or what a second crash leads to."""
         scene = self._made(*self._turn())
         if scene is not self._scene:
-            at = scene.same(self._scene, self.at)
+            at = str(scene.kept(self._scene, CrashPoint.parse(self.at)))
             with self.hold_sync():
                 self._scene, self.scene, self.at = scene, scene.data(), at
         self._moved(change)
 
     def _moved(self, change: Any) -> None:
-        if self.knobs["second"] and self.crashed:
-            self.second = {"for": self._name(), **self._scene.second(self._scene.deaths(self.at))}
+        """Work out what a second crash leads to; it strikes where the first does until it is moved, if it can there."""
+        if not (self.knobs["second"] and self.crashed):
+            return
+        found = self._scene.second(self._scene.deaths(CrashPoint.parse(self.at)))
+        names = [name for name, *_ in found["stops"]]
+        with self.hold_sync():
+            if names and not self.at_second:
+                self.at_second = self.at if self.at in names else names[0]
+            self.second = {"for": self._name(), **found}
 
     def _name(self) -> str:
         """Which crash this is, in which setting: what an answer is for."""
@@ -234,12 +239,8 @@ class CrashTimeline(anywidget.AnyWidget):
         if message != {"do": "kill"}:
             return
         try:
-            fates = {}
-            for engine, deaths in self._deaths().items():
-                fate = kill_for_real(self._scene.rehearsals[engine], deaths, self._say)
-                fates[engine] = {**self._scene.outcome(fate.told), "ended": fate.ended}
             name = f"{self._name()} {self.at_second}"
-            self.killed = {"for": name, "engines": fates, "pool": self._scene.pool.values}
+            self.killed = {"for": name, **kill_all(self._scene, self._chosen.deaths(), self._say)}
             self._say("")
         except (LabError, OSError) as failure:
             self._say(f"not killed: {failure}")

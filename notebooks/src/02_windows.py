@@ -238,7 +238,9 @@ show(again[["kind", "operation", "request", "receipt_id"]])
 # ## 6 · Drag the crash along
 #
 # So far: one engine. Here are three, with one crash through all of them. Drag the marker with the mouse, or focus it
-# and use the arrow keys: it snaps to the taps and says which window it is in.
+# and use the arrow keys: it stops once in each window of each effect, and before and after every write outside of them.
+# Each engine dies at its own tap of that window; the line above the picture names them. An engine that has no such
+# moment says so.
 #
 # The table below it is the answer for the marker's place, here W1. **Predict what it will say in W4**, on each engine.
 # Then drag the marker there and press *Crash here*. In the lab, *Kill a real process* does the same to real ones; in
@@ -253,7 +255,7 @@ drag
 
 # %% [markdown]
 # The same without a hand on the mouse: the marker goes from window to window, and we count what each engine's customer
-# is paid.
+# is paid. What the widget says in W4 is what stands in this table.
 
 # %%
 moved = {}
