@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.coordination import approvals
-from labkit.errors import InvalidInput, UnknownRun, known
+from labkit.errors import EffectUnknown, InvalidInput, ProviderAway, UnknownRun, known
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
 from labkit.parts import Parts, assemble
-from labkit.provider.faults import Fault
+from labkit.provider.faults import AWAY_FOR, Fault
 from labkit.provider.ledger import Ledger
 from labkit.provider.protocol import World
 from labkit.provider.twin import Twin
@@ -25,6 +26,7 @@ from labkit.suspend import timer_of
 AS_DECLARED = "as-declared"
 PROVIDERS = (*CAPABILITIES, AS_DECLARED)
 MANAGER = "manager"
+MOST_RESUMED = AWAY_FOR + 1
 MOST_WAITS = 30  # a step may ask the time anew at each wake-up, and so never be done
 
 
@@ -59,7 +61,7 @@ def names_of(kind: str, asked: Any, choices: Sequence[str], default: Sequence[st
 class Scenario(msgspec.Struct, kw_only=True, frozen=True):
     """What is run: `provider` is a capability that replaces every target's own, or `as-declared`.
 
-    `faults` say when the provider misbehaves; theory knows of none of them.
+    `faults` say when the provider misbehaves.
     """
 
     workflow: Workflow[Any]
@@ -70,6 +72,11 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
     drift: bool = False
     run_id: str = "run-1"
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def again(self) -> int:
+        """How often a process resumes the run after a call without a clear answer: never where none is expected."""
+        return MOST_RESUMED if self.faults else 0
 
     @property
     def tenant(self) -> str:
@@ -101,23 +108,31 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
         return Runner(self.parts(store, world, clock, process), tenant=self.tenant, owner=owner)
 
 
-def drive(runner: Runner, run_id: str, inputs: dict[str, Any]) -> Run[Any]:
+def drive(runner: Runner, run_id: str, inputs: dict[str, Any], *, again: int = 0) -> Run[Any]:
     """What a new process does: begin the run if it is not there, else resume it; approve what it asks for.
 
-    A clock that stands still is moved on to the time that the run waits for; the machine's is not. Returns the run
-    when it is closed, waits for something else, or has waited `MOST_WAITS` times in one step.
+    A clock that stands still is moved on to the time that the run waits for; the machine's is not. When a call that no
+    step catches got no clear answer, or found nobody, the run is resumed `again` so many times, as a worker's loop
+    does. Returns the run when it is closed, waits for something else, or has waited `MOST_WAITS` times in one step.
     """
     store = runner.parts.store
     try:
         runs.header(store, runner.tenant, run_id)
     except UnknownRun:
         runner.begin(run_id, inputs)
-    run = runner.resume(run_id)
+    run = _resume(runner, run_id, again)
     waits: Counter[int] = Counter()
     while waits[run.position] < MOST_WAITS and _end_wait(runner, run):
         waits[run.position] += 1
-        run = runner.resume(run_id)
+        run = _resume(runner, run_id, again)
     return run
+
+
+def _resume(runner: Runner, run_id: str, again: int) -> Run[Any]:
+    for _ in range(again):
+        with suppress(EffectUnknown, ProviderAway):
+            return runner.resume(run_id)
+    return runner.resume(run_id)
 
 
 def _end_wait(runner: Runner, run: Run[Any]) -> bool:

@@ -36,7 +36,7 @@ def perform(job: Job) -> None:
     found = Found() if new else look(runner, job.run_id)
     tell = (lambda: clock.now().isoformat()) if job.clock else (lambda: "")
     with listening(Tracer(job.trace, found, deadly, runner.parts.log, tell)):
-        drive(runner, job.run_id, job.inputs)
+        drive(runner, job.run_id, job.inputs, again=scenario.again)
 
 
 def look(runner: Runner, run_id: str) -> Found:

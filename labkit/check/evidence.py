@@ -23,7 +23,8 @@ class Evidence(msgspec.Struct, kw_only=True):
     """A run, its effect ledger, its approvals, and the provider's ledger.
 
     `run` is None when it does not exist, or when it is `unreadable` (the error as text). `reexecuted` counts what the
-    provider was asked to do while the run was only read.
+    provider was asked to do while the run was only read. `heard` says of effects how their last call ended, where the
+    caller got no answer: `unclear` or `away`.
     """
 
     run: Run[Any] | None
@@ -32,6 +33,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     outside: list[Entry]
     unreadable: str = ""
     reexecuted: int = 0
+    heard: dict[str, str] = {}
 
     @property
     def status(self) -> str:
@@ -73,6 +75,7 @@ def gather(runner: Runner, run_id: str, run: Run[Any] | None = None, *, reread: 
         outside=parts.world.entries(),
         unreadable=unreadable,
         reexecuted=len(parts.world.entries()) - before,
+        heard=parts.world.heard(),
     )
 
 

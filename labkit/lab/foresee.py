@@ -30,7 +30,7 @@ def foresee(scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] 
     count = TapCounter()
     with listening(lambda label, phase: taps.append(count(label, phase))):
         try:
-            drive(scenario.runner(store, world), scenario.run_id, scenario.inputs)
+            drive(scenario.runner(store, world), scenario.run_id, scenario.inputs, again=scenario.again)
         except LabError:
             pass  # what it passed is still the answer
         finally:

@@ -109,7 +109,7 @@ def _simulated(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> t
     runner = scenario.runner(machine.store, machine.outside.world(scenario))
     try:
         with machine.recording(scenario.run_id, dies_at=str(tap), window=window), listening(Dying(tap)):
-            drive(runner, scenario.run_id, scenario.inputs)
+            drive(runner, scenario.run_id, scenario.inputs, again=scenario.again)
     except Crash:
         return os.getpid(), None
     raise LabError(f"the process did not pass {tap}", safe="the run went on to its end")

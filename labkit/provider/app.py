@@ -56,7 +56,13 @@ class Worlds:
         path = self._folder(new.folder) / f"provider-{name}.jsonl"
         twin.ledger = Ledger(path)
         torn_bytes = len(twin.ledger.torn)
-        info = wire.WorldInfo(capabilities=twin.capabilities, drift=new.drift, ledger=str(path), torn_bytes=torn_bytes)
+        info = wire.WorldInfo(
+            capabilities=twin.capabilities,
+            drift=new.drift,
+            ledger=str(path),
+            torn_bytes=torn_bytes,
+            faulty=twin.faulty,
+        )
         self._worlds[name] = _World(twin, info)
         return info
 
@@ -140,6 +146,10 @@ class Endpoints:
         """List the ledger."""
         return Answer(msgspec.json.encode(self._world(request).twin.entries()))
 
+    async def heard(self, request: Request) -> Response:
+        """Say which calls got no answer."""
+        return Answer(msgspec.json.encode(self._world(request).twin.heard()))
+
     async def arm(self, request: Request) -> Response:
         """Set a trap for the caller."""
         arm = await _read(request, wire.Arm)
@@ -156,6 +166,7 @@ def build_app(root: Path) -> Starlette:
         Route("/w/{world}/lookup", do.lookup, methods=["GET"]),
         Route("/w/{world}/compensations", do.compensate, methods=["POST"]),
         Route("/w/{world}/entries", do.entries, methods=["GET"]),
+        Route("/w/{world}/heard", do.heard, methods=["GET"]),
         Route("/w/{world}/arm", do.arm, methods=["POST"]),
         Route("/w/{world}", do.create, methods=["PUT"]),
         Route("/w/{world}", do.info, methods=["GET"]),

@@ -107,6 +107,10 @@ class Client:
         with answering(label):
             return _read(self._exchange("POST", "/compensations", body, self._patience, label), Receipt)
 
+    def heard(self) -> dict[str, str]:
+        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`."""
+        return self._ask("GET", "/heard", None, dict[str, str]) if self.info.faulty else {}
+
     def entries(self) -> list[Entry]:
         """Everything that happened, oldest first."""
         return self._ask("GET", "/entries", None, list[Entry])

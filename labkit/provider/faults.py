@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
 from labkit.errors import EffectRejected, InvalidInput, known
 from labkit.model import Order
+from labkit.provider.protocol import PATIENCE
 
 CALL_FAULTS: dict[str, str] = {
     "timeout_before": "time-out before: no answer comes, and the provider has done nothing",
@@ -90,6 +91,13 @@ def _refused(what: str, next: str) -> InvalidInput:
     return InvalidInput(f"a fault was refused: {what}", safe="nothing was changed", next=next)
 
 
+class FaultsImage(NamedTuple):
+    """What the faults of a world remember."""
+
+    calls: dict[tuple[str, str], int]
+    heard: dict[str, str]
+
+
 class Faults:
     """The faults of one world and how often each operation was called so far."""
 
@@ -104,19 +112,36 @@ class Faults:
                 raise _refused(f"call {fault.nth} of {fault.target} {fault.operation} has two", "keep one of them")
             self._faults[place] = fault
         self._calls: Counter[tuple[str, str]] = Counter()
+        self.heard: dict[str, str] = {}
+        self.count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._faults)
 
     def next(self, order: Order) -> Fault | None:
         """Count the call and return the fault that is due at it, or None."""
         if not self._faults:
             return None
         place = (order.target, order.operation)
+        self.count += 1
         self._calls[place] += 1
         fault = self._faults.get((*place, self._calls[place]))
         if self.absent(order.target):
-            return Fault(*place, self._calls[place], "away")
-        if fault and fault.what == "away":
+            fault = Fault(*place, self._calls[place], "away")
+        elif fault and fault.what == "away":
             self._calls[order.target, ""] = fault.times - 1
+        self._note(order.subject, fault)
         return fault
+
+    def _note(self, subject: str, fault: Fault | None) -> None:
+        """How the last call for `subject` ended for its caller, unless it got an answer: `unclear` or `away`."""
+        what = fault.what if fault else ""
+        late = what == "late" and fault is not None and fault.seconds > PATIENCE
+        self.heard.pop(subject, None)
+        if what == "away":
+            self.heard[subject] = "away"
+        elif late or what in (*UNCLEAR, "fail_before", "fail_after"):
+            self.heard[subject] = "unclear"
 
     def absent(self, target: str) -> bool:
         """Whether `target` is away at this call or question, which counts as one of those that it misses."""
@@ -124,12 +149,14 @@ class Faults:
         if not self._calls[place]:
             return False
         self._calls[place] -= 1
+        self.count += 1
         return True
 
-    def image(self) -> dict[tuple[str, str], int]:
-        """How often each (target, operation) was called; (target, "") has how many calls it will still miss."""
-        return dict(self._calls)
+    def image(self) -> FaultsImage:
+        """All that is remembered: how often each (target, operation) was called, (target, "") having the calls that it
+        will still miss; and how calls were heard."""
+        return FaultsImage(dict(self._calls), dict(self.heard))
 
-    def restore(self, image: dict[tuple[str, str], int]) -> None:
+    def restore(self, image: FaultsImage) -> None:
         """Go back to an `image`."""
-        self._calls = Counter(image)
+        self._calls, self.heard = Counter(image.calls), dict(image.heard)

@@ -80,6 +80,13 @@ class World(Protocol):
         """
         ...
 
+    def heard(self) -> dict[str, str]:
+        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`.
+
+        Of a world that is told to misbehave; any other knows of no such call.
+        """
+        ...
+
     def entries(self) -> list[Entry]:
         """Everything that happened, oldest first."""
         ...

@@ -15,17 +15,17 @@ from msgspec.structs import replace
 from labkit.errors import EffectUnknown, InvalidInput, ProviderAway
 from labkit.model import CAPABILITIES, ActivityCall, Order, Receipt, Target
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
-from labkit.provider.faults import Fault, Faults
+from labkit.provider.faults import Fault, Faults, FaultsImage
 from labkit.provider.ledger import Ledger
 from labkit.provider.protocol import PATIENCE, Entry
 from labkit.taps import tap
 
 
 class Image(NamedTuple):
-    """All that a twin remembers: its entries, and how often each (target, operation) was called."""
+    """All that a twin remembers: its entries, and what its faults do."""
 
     entries: tuple[Entry, ...]
-    calls: dict[tuple[str, str], int]
+    faults: FaultsImage
 
 
 class Reply(NamedTuple):
@@ -136,6 +136,20 @@ class Twin:
         if self._faults.absent(target):
             raise _nobody(target)
 
+    def heard(self) -> dict[str, str]:
+        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`."""
+        return dict(self._faults.heard)
+
+    @property
+    def calls(self) -> int:
+        """How many calls and questions a world that is told to misbehave has had; 0 for any other."""
+        return self._faults.count
+
+    @property
+    def faulty(self) -> bool:
+        """Whether it is told to misbehave at all."""
+        return bool(self._faults)
+
     def entries(self) -> list[Entry]:
         """Everything that happened, oldest first."""
         return self.ledger.entries()
@@ -147,7 +161,7 @@ class Twin:
     def restore(self, image: Image) -> None:
         """Go back to an `image`; raise InvalidInput when the ledger is a file."""
         self.ledger.restore(image.entries)
-        self._faults.restore(image.calls)
+        self._faults.restore(image.faults)
 
 
 def _unclear(order: Order) -> EffectUnknown:

@@ -49,12 +49,14 @@ class NewWorld(_Strict):
 
 
 class WorldInfo(_Strict):
-    """An open world: capability of each target, path of its ledger file, bytes dropped from a torn last line."""
+    """An open world: capability of each target, path of its ledger file, bytes dropped from a torn last line, and
+    whether it is told to misbehave."""
 
     capabilities: dict[str, str]
     drift: bool
     ledger: str
     torn_bytes: int
+    faulty: bool = False
 
 
 class NewActivity(_Strict):

@@ -48,7 +48,7 @@ class Image(NamedTuple):
 
     def identity(self) -> bytes:
         """SHA-256 of all that a successor can find: the same for two images that lead to the same life."""
-        known = (self.world.entries, list(self.world.calls.items()), self.process, self.time)
+        known = (self.world.entries, [list(each.items()) for each in self.world.faults], self.process, self.time)
         outside = msgspec.json.encode(known, order="sorted")
         return hashlib.sha256(outside + self.database).digest()
 
@@ -88,11 +88,16 @@ class Simulation:
         error, run = "", None
         with listening(recorder):
             try:
-                run = drive(self.runner, self.scenario.run_id, self.scenario.inputs)
+                run = drive(self.runner, self.scenario.run_id, self.scenario.inputs, again=self.scenario.again)
             except Exception as failure:  # whatever ends a recovery is a finding, not ours to hide
                 error = f"{type(failure).__name__}: {getattr(failure, 'what', failure)}"
         evidence = gather(self.runner, self.scenario.run_id, run)
         return Life(recorder.taps, recorder.image_of, recorder.images, evidence, error, self.runner.parts.log)
+
+    @property
+    def outside(self) -> tuple[int, int]:
+        """Counts that change when anything happens outside: the provider's entries, and calls that may have left none."""
+        return len(self.world.ledger.image()), self.world.calls
 
     @property
     def time(self) -> str:
@@ -139,13 +144,13 @@ class _Recorder(_Taps):
         super().__init__()
         self._simulation = simulation
         self.images.append(begin._replace(process=simulation.process, time=simulation.time))
-        self._outside = len(begin.world.entries)
+        self._outside = simulation.outside
 
     def __call__(self, label: str, phase: str) -> None:
         super().__call__(label, phase)
         tap, last, simulation = self.taps[-1], self.images[-1], self._simulation
         committed = phase == "after" and tap.operation not in NOT_STORED
-        outside, time = len(simulation.world.ledger.image()), simulation.time
+        outside, time = simulation.outside, simulation.time
         if committed:
             self.images.append(simulation.survivors(simulation.store.image()))
         elif (

@@ -166,7 +166,7 @@ def _live(runner: Runner, scenario: Scenario, world: Twin, crash: Tap | None) ->
     dying, error, run = Dying(crash, lambda: survived.append(world.image())), "", None
     with listening(dying):
         try:
-            run = drive(runner, scenario.run_id, scenario.inputs)
+            run = drive(runner, scenario.run_id, scenario.inputs, again=scenario.again)
         except Crash:
             pass
         except Exception as failure:  # whatever ends a recovery is a finding
