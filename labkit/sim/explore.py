@@ -22,9 +22,9 @@ from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
+from labkit.sim.called import held_against
 from labkit.sim.counterexample import Counterexample
-from labkit.sim.lives import Image, Life, Simulation, first_life
-from labkit.sim.oracle import Oracle
+from labkit.sim.lives import Image, Life, Simulation
 from labkit.sim.report import Report
 from labkit.sim.script import theory_of
 
@@ -73,14 +73,15 @@ def explore(
 class Judge:
     """Tells what a life after crashes broke, by the `reference`: the life of the same scenario without any crash.
 
+    `broken` is what that one breaks itself, in a scenario whose calls go wrong.
+
     Raises InvalidInput or LabError for a scenario that does not work by itself.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.simulation = Simulation(scenario)
-        self.reference = first_life(self.simulation)
-        self.oracle = Oracle(scenario, self.reference.log.returned, self.simulation)
+        self.reference, self.oracle, self.broken = held_against(scenario, self.simulation)
         self._commits = Counter(acknowledged(self.reference.taps))
 
     def judge(
@@ -183,7 +184,7 @@ class Explorer(Judge):
         for name in dict.fromkeys(violation.invariant for violation in violations):
             self.violations[name] += count
         for crashes, outlook in branch.schedules:
-            expected = self.theory.expected(outlook)
+            expected = None if self.scenario.faults else self.theory.expected(outlook)
             self.table.add(crashes[0].window, observed, expected, violations, tuple(str(c.tap) for c in crashes))
         schedule = branch.schedules[0][0]
         if violations and (self._broken is None or len(schedule) < len(self._broken[0])):

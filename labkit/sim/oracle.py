@@ -7,7 +7,7 @@ fault-free run that is fed with the answers which the recovered run went by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Lock
 
 from labkit.check.evidence import Evidence
@@ -19,17 +19,20 @@ from labkit.scenario import Scenario
 from labkit.sim.lives import Life, Simulation
 from labkit.values import Asked, Returned, Values
 
+Rules = Callable[[Judged], list[Violation]]
 _alone = Lock()  # taps are heard by the whole process, and a bench judges in threads
 
 
 class Oracle:
     """Fault-free runs of a scenario, each lived when it is asked for, and once.
 
-    `usual` is what calls return in the run that a verdict is held against at first.
+    `usual` is what calls return in the run that a verdict is held against at first; `rules` are those of the verdict.
     """
 
-    def __init__(self, scenario: Scenario, usual: Returned, simulation: Simulation | None = None) -> None:
-        self._scenario, self._usual, self._simulation = scenario, usual, simulation
+    def __init__(
+        self, scenario: Scenario, usual: Returned, simulation: Simulation | None = None, rules: Rules = judge
+    ) -> None:
+        self._scenario, self._usual, self._simulation, self._rules = scenario, usual, simulation, rules
         self._lived: dict[frozenset[object], Life] = {}
 
     def judge(self, judged: Judged, values: Values) -> list[Violation]:
@@ -39,13 +42,13 @@ class Oracle:
         """
         if values.asked:
             judged = judged._replace(promises=tuple(self.promises(judged.evidence, values)))
-        violations = judge(judged)
+        violations = self._rules(judged)
         if not violations or values.returned == self._usual:
             return violations
         same = self.fed(values.returned)
         if same.error:
             return violations
-        return judge(judged._replace(reference=same.evidence, commits=Counter(acknowledged(same.taps))))
+        return self._rules(judged._replace(reference=same.evidence, commits=Counter(acknowledged(same.taps))))
 
     def promises(self, evidence: Evidence, values: Values) -> Iterator[Promise]:
         """Each effect done after a yes that is another one than was to be done when the question was asked."""

@@ -25,9 +25,9 @@ from labkit.provider.twin import Image as TwinImage
 from labkit.provider.twin import Twin
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
+from labkit.sim.called import held_against
 from labkit.sim.counterexample import Counterexample
-from labkit.sim.lives import Image, Simulation, first_life
-from labkit.sim.oracle import Oracle
+from labkit.sim.lives import Image, Simulation
 from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Crash, Tap, TapCounter, listening
@@ -82,7 +82,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     crashes = [Tap.parse(text) for text in schedule]
     store, world = SqliteStore(), scenario.twin(ManualClock())
     simulation = Simulation(scenario)
-    reference = first_life(simulation)
+    reference, judge, broken = held_against(scenario, simulation)
     processes: list[Process] = []
     unknown: set[str] = set()
     values = Values()
@@ -109,8 +109,8 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         commits=Counter(acknowledged(reference.taps)),
         untracked=frozenset(unknown),
     )
-    violations = Oracle(scenario, reference.log.returned, simulation).judge(judged, values)
-    if processes[-1].error:
+    violations = judge.judge(judged, values) if crashes else broken
+    if processes[-1].error and crashes:
         violations.append(Violation("every recovery ends", processes[-1].error))
     return Story(processes=processes, evidence=evidence, violations=violations)
 
