@@ -10,8 +10,8 @@ The invariants are those of `labkit.check.invariants`. A call fault changes what
 - *No untracked effect.* A run that is closed although its last word on an executed effect is an unclear answer
   leaves an effect that only the provider knows of.
 - *The recovered result.* With the fault alone, the state is the author's: an `except` branch may write down what it
-  met. With a crash besides, the end has to be that of the fault-free run or that of the run with the fault and no crash,
-  with the effects of that one and no others.
+  met. With a crash besides, the end has to be that of the fault-free run, or that of the run with the fault and no
+  crash, with the effects of that one and no others.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ UNTRACKED = "no untracked effect"
 
 def judge_alone(case: Judged) -> list[Violation]:
     """What a run broke that met a call fault and no crash, held against a fault-free run."""
-    case = _with_the_names_of(case)
+    case, before = _with_the_names_of(case), case
     free = set(_freed(case))
     asked = case.evidence.approvals  # an `except` branch may ask a person
     needed = [entry for entry in case.reference.outside if entry.kind != "effect" or entry.subject not in free]
     found = judge(case._replace(reference=replace(case.reference, outside=needed, approvals=asked)))
-    return [each for each in found if each.invariant != RESULT] + list(_unheard(case.evidence))
+    return [each for each in found if each.invariant != RESULT] + list(_unheard(before.evidence))
 
 
 def judge_crashed(case: Judged) -> list[Violation]:
     """What a run broke that met a call fault and a crash, held against one run without a crash."""
-    case = _with_the_names_of(case)
+    case, before = _with_the_names_of(case), case
     more = set(case.evidence.executed()) - set(case.reference.executed())
     others = [f"{subject} was executed, which the run without a crash does not do" for subject in sorted(more)]
-    return [*judge(case), *(Violation(RESULT, text) for text in others), *_unheard(case.evidence)]
+    return [*judge(case), *(Violation(RESULT, text) for text in others), *_unheard(before.evidence)]
 
 
 def _with_the_names_of(case: Judged) -> Judged:

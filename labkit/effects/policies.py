@@ -17,7 +17,7 @@ from labkit.effects import ledger
 from labkit.effects.decision import Checkpoint, decide
 from labkit.effects.key import effect_of
 from labkit.effects.ledger import Entry
-from labkit.effects.reconcile import reconcile, wait_for_person
+from labkit.effects.reconcile import reconcile, still_in_doubt, wait_for_person
 from labkit.errors import EffectRejected, EffectUnknown, ProviderAway
 from labkit.model import Order, Receipt, Run, Target
 from labkit.provider.protocol import World
@@ -204,8 +204,8 @@ def evidence(run: Run[Any], entry: Entry) -> Checkpoint:
 def attempt(fx: Effect, entry: Entry) -> Entry:
     """Try once: mark as executing, call, write down what the provider said.
 
-    When nobody was there to take the call, it was no attempt: the entry is what it was before, and ProviderAway goes
-    on to the step.
+    When nobody was there to take the call, it was no attempt: an entry that was planned is planned again, and the step
+    gets ProviderAway. Of an earlier attempt that says nothing: its entry is in doubt, and the step gets EffectUnknown.
     """
     before = entry
     with fx.store.transaction(f"{fx.name}/attempt") as tx:
@@ -218,14 +218,15 @@ def attempt(fx: Effect, entry: Entry) -> Entry:
             runs.guard(tx, fx.run)
             return ledger.ambiguous(tx, entry, unknown.what)
     except ProviderAway as away:
-        in_doubt = before.status != "planned"  # an earlier attempt may have arrived, whoever is away now
-        with fx.store.transaction(f"{fx.name}/{'doubt' if in_doubt else 'cleared'}") as tx:
-            runs.guard(tx, fx.run)
-            if in_doubt:
-                ledger.ambiguous(tx, msgspec.structs.replace(entry, attempts=before.attempts), away.what)
-            else:
+        if before.status == "planned":
+            with fx.store.transaction(f"{fx.name}/cleared") as tx:
+                runs.guard(tx, fx.run)
                 ledger.cleared(tx, entry, attempts=before.attempts)
-        raise
+            raise
+        with fx.store.transaction(f"{fx.name}/doubt") as tx:
+            runs.guard(tx, fx.run)
+            ledger.ambiguous(tx, msgspec.structs.replace(entry, attempts=before.attempts), away.what)
+        raise still_in_doubt(entry, away) from away
     with fx.store.transaction(f"{fx.name}/confirm") as tx:
         fx.settle(tx, receipt)
         if receipt.status == "rejected":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from labkit.effects import ledger
 from labkit.effects.ledger import Entry
-from labkit.errors import EffectRejected, EffectUnknown, InvalidInput
+from labkit.errors import EffectRejected, EffectUnknown, InvalidInput, ProviderAway
 from labkit.model import TERMINAL, Receipt
 from labkit.provider.protocol import World
 from labkit.store import runs
@@ -35,6 +35,8 @@ def reconcile(fx: Effect, entry: Entry, attempt: Callable[[Effect, Entry], Entry
         receipt = fx.world.lookup(entry.target, entry.effect_key, f"{fx.name}/lookup")
     except EffectUnknown as unknown:
         raise wait_for_person(entry, unknown.what) from unknown
+    except ProviderAway as away:
+        raise still_in_doubt(entry, away) from away
     if receipt is None:
         with fx.store.transaction(f"{fx.name}/cleared") as tx:
             runs.guard(tx, fx.run)
@@ -42,6 +44,15 @@ def reconcile(fx: Effect, entry: Entry, attempt: Callable[[Effect, Entry], Entry
     with fx.store.transaction(f"{fx.name}/confirm") as tx:
         fx.settle(tx, receipt)
         return ledger.confirmed(tx, entry, receipt)
+
+
+def still_in_doubt(entry: Entry, away: ProviderAway) -> EffectUnknown:
+    """What a step gets when nobody is there to settle an effect that an earlier attempt may have had done."""
+    return EffectUnknown(
+        f"effect {entry.effect_key} is in doubt since an earlier attempt, and {away.what}",
+        safe="it was not tried again",
+        next="resume the run when the provider is back",
+    )
 
 
 def wait_for_person(entry: Entry, why: str) -> Suspend:

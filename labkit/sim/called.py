@@ -41,7 +41,7 @@ class Called:
         calm = Simulation(plain)
         usual = first_life(calm)
         self.own = _life(simulation)
-        self.usual = usual.evidence
+        self.usual = usual
         alone = Reference(usual, Oracle(plain, usual.log.returned, calm, judge_alone))
         self.broken = alone.judge(Judged(self.own.evidence, usual.evidence), Values().then(self.own.log))
         if self.own.error:

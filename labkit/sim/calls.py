@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from labkit.check.evidence import Evidence
 from labkit.check.fault_theory import MARKS, allowed, fault_rule
+from labkit.check.faulted import RESULT
 from labkit.check.invariants import Violation
 from labkit.effects.key import effect_of
 from labkit.errors import InvalidInput
 from labkit.provider.faults import CALL_FAULTS, UNCLEAR, faults_for
 from labkit.scenario import Scenario, names_of
 from labkit.sim.counterexample import Counterexample
+from labkit.sim.judging import Judge, committed
 from labkit.sim.lives import Life
 
 ALL = "all"
-DUPLICATED = ("duplicated", "no duplicate effect")
-COUNTED = dict([DUPLICATED, ("lost", "no lost effect"), ("untracked", "no untracked effect")])
+COUNTED = {"duplicated": "no duplicate effect", "lost": "no lost effect", "untracked": "no untracked effect"}
 Wanted = str | Sequence[str] | None
 
 
@@ -78,26 +80,45 @@ def wanted(asked: Wanted) -> tuple[str, ...]:
     return names
 
 
-class Met(msgspec.Struct, kw_only=True):
-    """How the lives of a scenario with one fault ended: `alone` without a crash, `crashed` with each single one.
+class End(NamedTuple):
+    """How so many schedules (`times`) ended, of which `schedule` is one: what broke, and whether a person decides."""
 
-    Each is a schedule, how many lead to the same end, the violations, and whether an effect was left for a person.
-    """
+    schedule: tuple[str, ...]
+    times: int
+    violations: list[Violation]
+    ambiguous: bool
 
-    own: Life
-    usual: Evidence
-    alone: tuple[list[Violation], bool]
-    crashed: list[tuple[tuple[str, ...], int, list[Violation], bool]]
+    def seen(self) -> set[str]:
+        """What happened, by the names that a cell counts, and other invariants by their own."""
+        names = {rule: name for name, rule in COUNTED.items()}
+        found = {names.get(each.invariant, each.invariant) for each in self.violations}
+        return found | ({"ambiguous"} if self.ambiguous else set())
 
 
-def sweep(scenario: Scenario, usual: Evidence, faults: Sequence[str], meet: Callable[[Scenario], Met]) -> list[FaultCell]:
-    """A cell for each of `faults` at each effect call of the fault-free run `usual`; `meet` lives a scenario with it."""
-    return [
-        _cell(with_it, subject, fault, meet(with_it))
-        for target, operation, nth, subject in calls_of(usual)
-        for fault in faults
-        for with_it in [replace(scenario, faults=(*scenario.faults, *faults_for(fault, target, operation, nth)))]
-    ]
+def sweep(
+    scenario: Scenario, usual: Evidence, faults: Sequence[str], progress: Callable[[int], None] | None = None
+) -> list[FaultCell]:
+    """A cell for each of `faults` at each effect call of `usual`, the run of `scenario` without a crash."""
+    cells = []
+    for target, operation, nth, subject in calls_of(usual) if faults else ():
+        for fault in faults:
+            with_it = replace(scenario, faults=(*scenario.faults, *faults_for(fault, target, operation, nth)))
+            cells.append(_cell(Judge(with_it), subject, fault))
+            if progress:
+                progress(cells[-1].schedules)
+    return cells
+
+
+def ends_of(judge: Judge) -> list[End]:
+    """How a scenario ends without a crash, and with every single one."""
+    own = judge.reference
+    ends = [End((), 1, judge.broken, _waits(own))]
+    for index, count in Counter(own.image_of).items():
+        image, tap = own.images[index], own.taps[own.image_of.index(index)]
+        life = judge.simulation.live(image, keep_images=False)
+        violations, _ = judge.judge(life, image, committed(own, index), image.untracked)
+        ends.append(End((str(tap),), count, violations, _waits(life)))
+    return ends
 
 
 def calls_of(usual: Evidence) -> Iterator[tuple[str, str, int, str]]:
@@ -109,20 +130,15 @@ def calls_of(usual: Evidence) -> Iterator[tuple[str, str, int, str]]:
             yield entry.target, entry.operation, count[entry.target, entry.operation], entry.subject
 
 
-def _cell(scenario: Scenario, subject: str, fault: str, met: Met) -> FaultCell:
+def _cell(judge: Judge, subject: str, fault: str) -> FaultCell:
+    scenario, ends = judge.scenario, ends_of(judge)
     struck = scenario.faults[-1]
-    capability = scenario.twin().capability(struck.target)
-    rule = fault_rule(fault, scenario.policy, capability)
-    rule = None if rule is None or _dealt_with(fault, scenario.policy, met) else rule
-    ends = [((), 1, *met.alone), *met.crashed]
+    place = (fault, scenario.policy, judge.simulation.world.capability(struck.target))
+    rule = None if _dealt_with(fault, scenario.policy, judge.reference) else fault_rule(*place)
     invariants: Counter[str] = Counter()
-    unexpected = 0
-    for schedule, count, violations, ambiguous in ends:
-        broken = dict.fromkeys(violation.invariant for violation in violations)
-        invariants.update(dict.fromkeys(broken, count))
-        if rule is not None and not _foreseen(_seen(violations, ambiguous), schedule, fault, scenario.policy, capability):
-            unexpected += count
-    worst = next(((schedule, violations) for schedule, _, violations, _ in ends if violations), None)
+    for end in ends:
+        invariants.update(dict.fromkeys((violation.invariant for violation in end.violations), end.times))
+    worst = next((end for end in ends if end.violations), None)
     return FaultCell(
         engine=scenario.engine,
         policy=scenario.policy,
@@ -130,33 +146,34 @@ def _cell(scenario: Scenario, subject: str, fault: str, met: Met) -> FaultCell:
         fault=fault,
         effect=effect_of(subject),
         call=f"{struck.target}.{struck.operation}#{struck.nth}",
-        schedules=sum(count for _, count, _, _ in ends),
-        alone=sorted(_seen(*met.alone)),
+        schedules=sum(end.times for end in ends),
+        alone=sorted(ends[0].seen()),
         invariants=dict(invariants),
-        ambiguous=sum(count for _, count, _, ambiguous in ends if ambiguous),
+        ambiguous=sum(end.times for end in ends if end.ambiguous),
         expected=rule or "",
-        unexpected=unexpected,
-        counterexample=Counterexample.of(scenario, list(worst[0]), worst[1]) if worst else None,
+        unexpected=sum(end.times for end in ends if rule and not _foreseen(end, rule, allowed(*place))),
+        counterexample=Counterexample.of(scenario, list(worst.schedule), worst.violations) if worst else None,
     )
 
 
-def _seen(violations: Sequence[Violation], ambiguous: bool) -> set[str]:
-    names = {rule: name for name, rule in COUNTED.items()}
-    return {names.get(each.invariant, each.invariant) for each in violations} | ({"ambiguous"} if ambiguous else set())
-
-
-def _foreseen(seen: set[str], schedule: Sequence[str], fault: str, policy: str, capability: str) -> bool:
-    rule = fault_rule(fault, policy, capability)
-    if not schedule:
+def _foreseen(end: End, rule: str, may: set[str]) -> bool:
+    """Alone, a fault does what its rule says; with a crash, nothing that neither of them may do."""
+    seen = end.seen()
+    if not end.schedule:
         return seen == ({MARKS[rule]} if rule in MARKS else set())
-    consequences = {"the recovered result equals that of a fault-free run"} if "duplicated" in seen else set()
-    return seen <= allowed(fault, policy, capability) | consequences
+    return seen <= may | ({RESULT} if "duplicated" in seen else set())
 
 
-def _dealt_with(fault: str, policy: str, met: Met) -> bool:
-    """True when a step caught the error: the run was neither closed by the refusal nor resumed by a worker."""
-    run = met.own.evidence.run
+def _dealt_with(fault: str, policy: str, own: Life) -> bool:
+    """True when a step caught the error: neither did the refusal close the run, nor did a worker have to resume it."""
     if fault == "refused":
-        return run is None or run.status != "failed"
+        return own.evidence.status != "failed"
+    passes = Counter(str(tap).partition("#")[0] for tap in own.taps)
+    waits = sum(count for tap, count in passes.items() if tap.endswith("/wait:after"))
+    resumed = passes["run/claim:after"] - 1 - waits + own.evidence.status.startswith("waiting")
     raised = fault == "away" or (fault in UNCLEAR and policy in ("bare", "keyed"))
-    return raised and not met.own.evidence.status.startswith("waiting") and _claims(met.own) == _claims_of(met)
+    return raised and not resumed
+
+
+def _waits(life: Life) -> bool:
+    return life.evidence.status == "waiting_for_person"

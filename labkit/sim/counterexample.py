@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ MOST_CRASHES = 20  # exploring finds at most three; a file could ask for work wi
 
 
 class Counterexample(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What to run (`workflow` by name), the taps at which one process after another dies, and what breaks."""
+    """What to run (`workflow` by name), the calls that go wrong (`faults`), the taps at which one process after another
+    dies (none: the calls alone do it), and what breaks."""
 
     format: str = FORMAT
     workflow: str
@@ -60,14 +62,21 @@ class Counterexample(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             raise InvalidInput(
                 f"{path} is not a counterexample: {error}", next="labkit explore --out FILE writes one"
             ) from error
-        if found.format != FORMAT or len(found.schedule) not in range(1, MOST_CRASHES + 1):
+        least = 0 if found.faults else 1
+        if found.format != FORMAT or len(found.schedule) not in range(least, MOST_CRASHES + 1):
             raise InvalidInput(
                 f"{path}: format {found.format!r} with {len(found.schedule)} crashes, "
-                f"expected {FORMAT} with 1 to {MOST_CRASHES}",
+                f"expected {FORMAT} with {least} to {MOST_CRASHES}",
                 safe="nothing was run",
             )
         return found
 
     def __str__(self) -> str:
         broken = "; ".join(f"{violation.invariant}: {violation.text}" for violation in self.violations)
-        return f"{self.engine}, {self.policy}, {self.provider}: crash at {', then at '.join(self.schedule)} -> {broken}"
+        return f"{self.engine}, {self.policy}, {self.provider}: {happens(self.faults, self.schedule)} -> {broken}"
+
+
+def happens(faults: Sequence[Fault], schedule: Sequence[str]) -> str:
+    """What happens under a schedule, in words: the calls that go wrong, then where a process dies."""
+    told = [f"{fault.what} at call {fault.nth} of {fault.target}.{fault.operation}" for fault in faults]
+    return "; ".join([*told, *([f"crash at {', then at '.join(schedule)}"] if schedule else [])])

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 from labkit.arguments import checked
 from labkit.check.cells import CellTable, Observed
-from labkit.check.invariants import NO_STEPS, Judged, Violation
+from labkit.check.invariants import NO_STEPS, Violation
 from labkit.check.theory import Crashed, Outlook
 from labkit.check.verdict import missing
-from labkit.check.windows import acknowledged
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
-from labkit.sim.called import held_against
+from labkit.sim.calls import Wanted, sweep, wanted
 from labkit.sim.counterexample import Counterexample
-from labkit.sim.lives import Image, Life, Simulation
+from labkit.sim.judging import Judge, committed
+from labkit.sim.lives import Image, Life
 from labkit.sim.report import Report
 from labkit.sim.script import theory_of
 
@@ -51,10 +51,14 @@ def explore(
     crashes: int = 1,
     drift: bool = False,
     faults: tuple[Fault, ...] = (),
+    call_faults: Wanted = None,
     progress: Progress | None = None,
     **inputs: Any,
 ) -> Report:
     """Explore every schedule of one to `crashes` crashes of a workflow begun with `inputs`, or with its example.
+
+    With `call_faults`, `all` or names of `CALL_FAULTS`, each of them is tried besides at each effect call of the run
+    without a crash, alone and with every single crash.
 
     Raises InvalidInput for names, inputs or a number of crashes (1 to 3) that do not exist.
     """
@@ -67,44 +71,15 @@ def explore(
         drift=drift,
         faults=faults,
     )
-    return Explorer(scenario, crashes, progress).report()
-
-
-class Judge:
-    """Tells what a life after crashes broke, by the `reference`: the life of the same scenario without any crash.
-
-    `broken` is what that one breaks itself, in a scenario whose calls go wrong.
-
-    Raises InvalidInput or LabError for a scenario that does not work by itself.
-    """
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self.simulation = Simulation(scenario)
-        self.reference, self.oracle, self.broken = held_against(scenario, self.simulation)
-        self._commits = Counter(acknowledged(self.reference.taps))
-
-    def judge(
-        self, life: Life, image: Image, kept: Counter[str], untracked: frozenset[str]
-    ) -> tuple[list[Violation], Observed]:
-        """The invariants that a life from `image` broke, and what was observed.
-
-        `kept` says how often each step's commit was acknowledged before the crashes, `untracked` which effects only
-        the provider knew of then.
-        """
-        judged = Judged(
-            evidence=life.evidence,
-            reference=self.reference.evidence,
-            at_crash=image.status,
-            acknowledged=kept,
-            again=Counter(acknowledged(life.taps)),
-            commits=self._commits,
-            untracked=untracked,
-        )
-        violations = self.oracle.judge(judged, image.values.then(life.log))
-        if life.error:
-            violations.append(Violation("every recovery ends", life.error))
-        return violations, Observed.of(life.evidence, untracked, violations)
+    asked = wanted(call_faults)
+    explorer = Explorer(scenario, crashes, progress)
+    report = explorer.report()
+    begun = time.perf_counter()
+    report.call_faults = sweep(scenario, explorer.reference.evidence, asked, progress)
+    report.seconds += time.perf_counter() - begun
+    found = [cell.counterexample for cell in report.call_faults if cell.counterexample]
+    report.counterexample = report.counterexample or min(found, key=lambda each: len(each.schedule), default=None)
+    return report
 
 
 class Explorer(Judge):
@@ -158,7 +133,7 @@ class Explorer(Judge):
                     for schedule, outlook in branch.schedules
                     for crash in crashes
                 ],
-                branch.acknowledged + _committed(life, image_index),
+                branch.acknowledged + committed(life, image_index),
                 branch.untracked | image.untracked,
             )
             successor = self._live(image, last=depth == self.crashes)
@@ -184,7 +159,7 @@ class Explorer(Judge):
         for name in dict.fromkeys(violation.invariant for violation in violations):
             self.violations[name] += count
         for crashes, outlook in branch.schedules:
-            expected = None if self.scenario.faults else self.theory.expected(outlook)
+            expected = self.theory.expected(outlook)
             self.table.add(crashes[0].window, observed, expected, violations, tuple(str(c.tap) for c in crashes))
         schedule = branch.schedules[0][0]
         if violations and (self._broken is None or len(schedule) < len(self._broken[0])):
@@ -205,9 +180,3 @@ def _by_image(life: Life, crashes: list[Crashed]) -> dict[int, list[Crashed]]:
     for crash, index in zip(crashes, life.image_of, strict=True):
         found.setdefault(index, []).append(crash)
     return found
-
-
-def _committed(life: Life, image_index: int) -> Counter[str]:
-    """How often each step's commit was acknowledged by the time the image was left."""
-    known = zip(life.taps, life.image_of, strict=True)
-    return Counter(acknowledged(tap for tap, index in known if index <= image_index))

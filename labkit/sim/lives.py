@@ -96,7 +96,7 @@ class Simulation:
 
     @property
     def outside(self) -> tuple[int, int]:
-        """Counts that change when anything happens outside: the provider's entries, and calls that may have left none."""
+        """Counts that change when anything happens outside: entries of the provider, and calls that may leave none."""
         return len(self.world.ledger.image()), self.world.calls
 
     @property

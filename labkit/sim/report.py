@@ -9,6 +9,7 @@ import msgspec
 from labkit.check.cells import Cell
 from labkit.check.invariants import Violation
 from labkit.check.verdict import broken_rules, left_for_a_person, verdict
+from labkit.sim.calls import FaultCell
 from labkit.sim.counterexample import Counterexample
 
 
@@ -16,7 +17,8 @@ class Report(msgspec.Struct, kw_only=True):
     """What exploring one scenario found. `recoveries` counts the lives that were really run for the schedules.
 
     `missing` is what was not reached, with its place; `questions` are effects that may be one and the same;
-    `without_crash` is what the run breaks when nothing crashes; `leaks` are what steps read past `ctx`.
+    `without_crash` is what the run breaks when nothing crashes; `leaks` are what steps read past `ctx`;
+    `call_faults` is what came of calls that went wrong, in schedules that `schedules` does not count.
     """
 
     workflow: str
@@ -37,16 +39,17 @@ class Report(msgspec.Struct, kw_only=True):
     questions: list[str] = []
     without_crash: list[Violation] = []
     leaks: list[str] = []
+    call_faults: list[FaultCell] = []
 
     @property
     def ok(self) -> bool:
         """True when schedules were explored, nothing was broken, and nothing is missing or open."""
-        return self.schedules > 0 and not (self.violations or self.wrong() or self.unsettled())
+        return self.schedules > 0 and not (self.broken() or self.unsettled())
 
     @property
     def verdict(self) -> str:
         """`invalid` when something was broken, `unknown` when something is left open or was not reached, or `valid`."""
-        return verdict([*self.violations, *self.wrong()], [*left_for_a_person(self.ambiguous), *self.unsettled()])
+        return verdict(self.broken(), self.left_open())
 
     def wrong(self) -> list[str]:
         """What is broken whatever crashes."""
@@ -56,17 +59,30 @@ class Report(msgspec.Struct, kw_only=True):
         """What is open whatever crashes."""
         return [*self.missing, *self.questions, *self.leaks]
 
+    def broken(self) -> list[str]:
+        """What is broken, whatever crashes, by crashes, and by calls that go wrong."""
+        by_calls = [reason for cell in self.call_faults for reason in cell.reasons()]
+        return [*self.wrong(), *broken_rules(self.violations), *by_calls]
+
+    def left_open(self) -> list[str]:
+        """What nobody can say yet."""
+        by_calls = [reason for cell in self.call_faults for reason in cell.left()]
+        return [*left_for_a_person(self.ambiguous), *by_calls, *self.unsettled()]
+
     def reasons(self) -> list[str]:
         """Why the verdict is not `valid`, worst first; empty when it is."""
-        broken = [*self.wrong(), *broken_rules(self.violations)]
-        return [*broken, *left_for_a_person(self.ambiguous), *self.unsettled()]
+        return [*self.broken(), *self.left_open()]
 
     def __str__(self) -> str:
         why = "; ".join(self.reasons()) or "no invariant broken"
         return (
             f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {why}; "
-            f"all {self.schedules:,} schedules of {bound(self.crashes)} in {self.seconds:.1f} s"
+            f"all {self.schedules:,} schedules of {bound(self.crashes)}{self._and_calls()} in {self.seconds:.1f} s"
         )
+
+    def _and_calls(self) -> str:
+        count = sum(cell.schedules for cell in self.call_faults)
+        return f" and {count:,} of a call that goes wrong, with no crash or one," if count else ""
 
 
 def bound(crashes: int) -> str:
