@@ -62,6 +62,9 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("places = [each", "execute_refund/attempt:after#1", 1),  # where a paused owner does harm
     ],
     "08_trajectory": [
+        ("what_has_happened(look([desk])", "In doubt now, before any crash: 1 call", 1),  # this comes first
+        ("in_doubt =", "<svg", 1),
+        ("(known,) =", "<title>6: turn 4, messages[9].tool_calls[0]: issue_refund", 1),  # one effect under two ids
         ("", "repeats 8 of 8 effect calls", 1),
         ("", "DUPLICATE</b> executed 2 times", 1),  # the crash that breaks it
         ("", "3 bookings, 1 cancelled", 1),

@@ -11,9 +11,9 @@ from html import escape
 from labkit.timeline.recorded import Beat, RecordedTimeline
 from labkit.timeline.svg import AMBER, GREEN, RED, line, text
 
-WIDTH, ROW, HEAD, LANES = 1060, 24, 34, 5  # pixels, and how many joining lines stand beside each other
-LANE, NUMBER, TURN, SHAPE, CALL, WORDS = 9, 70, 80, 140, 154, 590  # pixels: where each column stands
-LETTERS_OF_CALL, LETTERS_OF_WORDS = 64, 70  # how much of a line fits; the whole of it is its title
+WIDTH, ROW, HEAD, LANES = 1060, 24, 26, 5  # pixels, and how many joining lines stand beside each other
+LANE, NUMBER, TURN, SHAPE, CALL, WORDS = 9, 70, 80, 140, 154, 630  # pixels: where each column stands
+LETTERS_OF_CALL, LETTERS_OF_WORDS = 60, 55  # how much fits, in bold letters; the whole line is its title
 STYLE = "text{font:12px system-ui,sans-serif;fill:currentColor}.m{opacity:.75}.b{font-weight:600}.e{text-anchor:end}"
 STYLE += ".l{stroke:currentColor;fill:none}"
 SHAPES = {
@@ -61,6 +61,7 @@ def _run(timeline: RecordedTimeline) -> str:
 
 def _line(beat: Beat, y: float) -> str:
     look = "b" if beat.effect else "m"
+    stress = "" if beat.mark == "answered" and not beat.twice else "b"
     turn = f"turn {beat.turn}" if beat.turn else ""
     return (
         f"<g><title>{escape(_told(beat))}</title>"
@@ -69,7 +70,9 @@ def _line(beat: Beat, y: float) -> str:
         + text(TURN, y + 4, turn, "m")
         + f'<g transform="translate({SHAPE} {y})">{SHAPES[beat.mark]}</g>'
         + text(CALL, y + 4, _cut(beat.call, LETTERS_OF_CALL), look)
-        + text(WORDS, y + 4, _cut(beat.words, LETTERS_OF_WORDS), "" if beat.mark == "answered" else "b")
+        + text(
+            WORDS, y + 4, _cut(beat.words, LETTERS_OF_WORDS), "" if beat.mark == "answered" and not beat.twice else "b"
+        )
         + "</g>"
     )
 

@@ -1,24 +1,26 @@
 # ---
 # jupyter:
 #   labkit:
-#     minutes: 30
+#     minutes: 35
 #     prerequisites: notebook 06; notebook 07 helps
-#     outcome: read the log of a real agent, and say which of its calls a crash would repeat, lose or leave in doubt
+#     outcome: read the log of a real agent, and say what has happened in it and what a crash would do to it
 # ---
 
 # %% [markdown]
 # # Reading a recorded agent: what would a crash have done?
 #
-# **30 minutes.** You need: notebook 06 (effects). Notebook 07 helps.
+# **35 minutes.** You need: notebook 06 (effects). Notebook 07 helps.
 #
 # Your agent has been running for months. It has never crashed at a bad moment, or nobody noticed. All that is left of
 # its runs is a log: messages, tool calls, results.
 #
-# That is enough. **A recorded run can be crashed afterwards, at every place.** No model is asked, no tool is called.
+# That is enough for two questions. **What has happened already?** The log itself may hold the accident. And what would
+# have happened: **a recorded run can be crashed afterwards, at every place.** No model is asked, no tool is called.
 
 # %% [markdown]
 # ## What you will be able to do
 #
+# - say what has happened in a log: which calls are in doubt now, and which effects were asked for twice;
 # - read a recorded trajectory as a sequence of model calls, activities and effects;
 # - say which calls one crash would repeat, lose or leave ambiguous, and how many model calls would be paid again;
 # - list what you have to know about each tool before you can promise anything;
@@ -36,42 +38,96 @@
 prediction = "?"
 
 # %% [markdown]
-# ## 1 · Look at it
+# ## 1 · What has happened?
 #
 # The file is [`datasets/trajectory_refund_desk.jsonl`](../datasets/trajectory_refund_desk.jsonl), in the
 # chat-completions format: what a client of a tool-calling model sends and gets. One run a line. `read` returns
-# turns; a turn is one answer of the model, with the calls that it asks for.
+# turns; a turn is one answer of the model, with the calls that it asks for. `look` says what stands out, before any
+# crash, and takes every call for a possible effect.
 
 # %%
 from pathlib import Path
+
+import labkit
+from labkit.scratch import scratch_folder
+from labkit.trajectory.look import look
+from labkit.trajectory.told import what_has_happened
+
+datasets = Path(labkit.__file__).parents[1] / "datasets"
+desk, travel = datasets / "trajectory_refund_desk.jsonl", datasets / "trajectory_travel.jsonl"
+folder = scratch_folder()
+print(*what_has_happened(look([desk]).happened, "call"), sep="\n")
+
+# %% [markdown]
+# One payment is **in doubt**: nobody answered in time. That is not a failure, and not a success. What the process knew
+# at that moment stands in the log; what the payment service knew does not. Here is the whole run, call by call. Each
+# way to end has a shape and a word of its own.
+
+# %%
+from labkit.timeline.recorded import RecordedTimeline, timelines
+from labkit.trajectory.read import read
+
+first, second, third = read(desk)
+in_doubt = RecordedTimeline.of(third)
+assert [beat.call[:12] for beat in in_doubt.beats if beat.mark == "in doubt"] == ["issue_refund"]
+in_doubt
+
+# %% [markdown]
+# This agent did the right thing: it asked for the refunds on record before it tried again. Suppose that it had been
+# hasty, and had asked for the same payment again, as a new call with a new id. Models do that, when a tool has timed
+# out. We change the log accordingly:
+
+# %%
+import json
+
+run = json.loads(desk.read_text("utf-8").splitlines()[2])
+asked, timed_out = run["messages"][7:9]
+again = json.loads(json.dumps(asked).replace("call_desk_19", "call_desk_99").replace("449.00", "449.0"))
+paid = {"role": "tool", "tool_call_id": "call_desk_99", "content": '{"refund": "rf-70314", "status": "paid"}'}
+said = {"role": "assistant", "content": "The refund is made."}
+hasty = Path(folder.name) / "hasty.jsonl"
+hasty.write_text(json.dumps({"id": "hasty", "messages": [*run["messages"][:9], again, paid, said]}), "utf-8")
+(guessed,) = look([hasty]).happened
+assert (len(guessed.in_doubt), len(guessed.questions), len(guessed.duplicates)) == (1, 1, 0)
+print(*what_has_happened([guessed], "call"), sep="\n")
+
+# %% [markdown]
+# Equal twice is a **question**, not a verdict: two equal calls may both be meant (part 6). The log cannot answer it.
+# You can: *one refund an order* is the **business identity** of this effect. Said so, the question becomes a finding.
+
+# %%
+(known,) = timelines([hasty], ["issue_refund"], same_effect=["issue_refund:order_id"])
+assert len(known.happened.duplicates) == 1 and not known.happened.questions
+known
+
+# %% [markdown]
+# Look at the ids: `call_desk_19` and `call_desk_99`. An idempotency key that is made from the id of the call protects
+# each of the two calls, and pays twice. **A key protects a call; a business identity protects a customer.** No crash
+# was needed for this.
+#
+# Now to the runs as they are, one row a call.
+
+# %%
 from textwrap import fill
 
 import pandas as pd
 
-import labkit
 from labkit import Lab, explore
 from labkit.lab.judge import judged
-from labkit.scratch import scratch_folder
-from labkit.trajectory.read import read
 
 pd.options.display.max_colwidth = 60
-datasets = Path(labkit.__file__).parents[1] / "datasets"
-desk, travel = datasets / "trajectory_refund_desk.jsonl", datasets / "trajectory_travel.jsonl"
-folder = scratch_folder()
 
 
-# %%
 def calls_of(trajectory):
     """Return one row a tool call: the turn that asked for it, what was asked, and what came back."""
     rows = [
-        {"turn": turn, "tool": call.name, "result": call.result, "failed": call.failed}
+        {"turn": turn, "tool": call.name, "result": call.result, "outcome": call.outcome}
         for turn, answer in enumerate(trajectory.turns, 1)
         for call in answer.calls
     ]
     return pd.DataFrame(rows)
 
 
-first, second, third = read(desk)
 assert sum(len(run.calls) for run in (first, second, third)) == 23
 calls_of(second)
 
@@ -227,14 +283,16 @@ pd.DataFrame(seen, columns=["what we know", "verdict", "ambiguous schedules"])
 # The last line matters more than it looks. Two effects failed in these runs:
 
 # %%
-failed = pd.concat([calls_of(run) for run in (first, second, third)]).query("failed and tool in @EFFECTS")
+ended = pd.concat([calls_of(run) for run in (first, second, third)]).query("tool in @EFFECTS")
+failed = ended.query("outcome in ('failed', 'timed out')")
 assert len(failed) == report.effects_failed == 2
 pd.options.display.max_colwidth = 120
-failed[["tool", "result"]]
+failed[["tool", "outcome", "result"]]
 
 # %% [markdown]
 # To the log, both are text that begins with `Error`. The first is a clear *no*. The second is a *perhaps*: nobody
-# answered in time. And the next call of that run shows what had become of it:
+# answered in time, and the words of the error are all that says so. The next call of that run shows what had become
+# of it:
 
 # %%
 asked = next(call for call in third.calls if call.name == "list_refunds")
@@ -275,6 +333,9 @@ print(f"{len(bookings)} bookings are wanted; a key of hotel and dates knows {len
 # %%
 MY_LOG, MY_EFFECTS = travel, ["book_hotel", "cancel_hotel"]
 
+print(*what_has_happened(look([MY_LOG]).happened, "call"), sep="\n")
+
+# %%
 mine = analyse([MY_LOG], MY_EFFECTS, engines=["snapshot"], policies=["bare", "ledger"])
 print(*(fill(sentence, 96) for sentence in sentences(mine)), sep="\n\n")
 assert not mine.never_called
@@ -295,7 +356,8 @@ except InvalidInput as error:
     print(error.what)
 
 # %% [markdown]
-# In a terminal: `labkit trajectory FILE.jsonl --effect issue_refund --effect send_mail`, with `--json` for the rows.
+# In a terminal: `labkit trajectory FILE` says what has happened, `--timeline` shows each call, and
+# `--effect issue_refund --effect send_mail` crashes the run everywhere; `--json` has the rows.
 
 # %% [markdown]
 # ## 8 · Crash it
