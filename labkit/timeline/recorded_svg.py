@@ -70,9 +70,7 @@ def _line(beat: Beat, y: float) -> str:
         + text(TURN, y + 4, turn, "m")
         + f'<g transform="translate({SHAPE} {y})">{SHAPES[beat.mark]}</g>'
         + text(CALL, y + 4, _cut(beat.call, LETTERS_OF_CALL), look)
-        + text(
-            WORDS, y + 4, _cut(beat.words, LETTERS_OF_WORDS), "" if beat.mark == "answered" and not beat.twice else "b"
-        )
+        + text(WORDS, y + 4, _cut(beat.words, LETTERS_OF_WORDS), stress)
         + "</g>"
     )
 

@@ -65,9 +65,12 @@ def ended(site: Site) -> str:
 
 def shown(lines: Iterable[str]) -> RenderableType:
     """Lines for rich, as they are; where one is broken, the rest keeps its indent."""
-    return Group(
-        *(Padding(Text(line.lstrip()), (0, 0, 0, len(line) - len(line.lstrip())), expand=False) for line in lines)
-    )
+    return Group(*(_indented(line) if line else Text() for line in lines))
+
+
+def _indented(line: str) -> Padding:
+    words = line.lstrip()
+    return Padding(Text(words), (0, 0, 0, len(line) - len(words)), expand=False)
 
 
 def _count(found: Sequence[object], what: str) -> str:

@@ -118,6 +118,7 @@ from labkit.lab.judge import judged
 pd.options.display.max_colwidth = 60
 
 
+# %%
 def calls_of(trajectory):
     """Return one row a tool call: the turn that asked for it, what was asked, and what came back."""
     rows = [
