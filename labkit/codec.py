@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from typing import Any, Generic, get_type_hints
 
 import msgspec
@@ -27,6 +28,7 @@ SECRET_VALUE = re.compile(
     rb"|\"[\w-]*(api_?key|password|passwd|secret|credentials?|private_?key|access_?token)\\*\"\s*:\s*(?!null|true|false|\\*\"\\*\")"
     rb"|\b(api_?key|password|passwd|secret|access_?token)=[^\s\"\\]{8,}"
 )
+NOT_WRITTEN = "nothing was written; the run stands at its last durable point"
 REACH = 128  # bytes on each side of a probe: as far as the expression looks
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -55,7 +57,7 @@ def has_secret(body: bytes) -> bool:
 
 
 def unstorable(value: Any, path: str = "state") -> str:
-    """The path of the first value below `value` that plain JSON cannot hold, or an empty string."""
+    """The path of the first value below `value` that JSON cannot hold, NaN and infinity included, or an empty string."""
     if isinstance(value, msgspec.Struct):
         inner = ((f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__)
     elif isinstance(value, dict):
@@ -66,6 +68,8 @@ def unstorable(value: Any, path: str = "state") -> str:
     elif isinstance(value, (list, tuple, set, frozenset)):
         inner = ((f"{path}[{index}]", item) for index, item in enumerate(value))
     else:
+        if isinstance(value, float) and not isfinite(value):
+            return f"{path} ({value})"
         try:
             _encoder.encode(value)
         except (TypeError, ValueError, msgspec.MsgspecError, OverflowError):
@@ -100,19 +104,22 @@ def encode(value: Any, what: str, limit: int = 64_000) -> bytes:
         )
         raise InvalidState(
             f"{where or what} cannot be stored: {error}",
-            safe="nothing was written; the run stands at its last durable point",
+            safe=NOT_WRITTEN,
             next="keep plain data in the state: an id or a reference instead of a client, file or function",
         ) from error
+    # JSON has no NaN: it would come back as nothing. The codec sees that of a run, which is compared whole.
+    if b"null" in body and not isinstance(value, Run) and (where := unstorable(value, what)):
+        raise InvalidState(f"{where} cannot be stored", safe=NOT_WRITTEN, next="store a number, or None and the reason")
     if len(body) > limit:
         raise InvalidState(
             f"{what} takes {len(body):,} bytes, the limit is {limit:,}",
-            safe="nothing was written; the run stands at its last durable point",
+            safe=NOT_WRITTEN,
             next="store large text with ctx.artifact(text) and keep the reference that it returns",
         )
     if has_secret(body):
         raise InvalidState(
             f"{what} looks as if it held a secret (a key, password or private key)",
-            safe="nothing was written; the run stands at its last durable point",
+            safe=NOT_WRITTEN,
             next="keep the secret in the activity or provider that needs it; store a reference at most",
         )
     return body
@@ -166,13 +173,12 @@ class Codec(Generic[S]):
         """The run as JSON bytes; raise InvalidState when it could not be read back as it is."""
         what = f"state of run {run.run_id}"
         body = encode(run, what, self.workflow.max_state_bytes)
-        back = self._parse(body)
+        try:
+            back = self._decoder.decode(body)
+        except msgspec.MsgspecError as error:
+            raise _unfit(unstorable(run, what) or what, str(error)) from error
         if back != run:
-            raise InvalidState(
-                f"{changed(run, back, what)} cannot be stored as it is",
-                safe="nothing was written; the run stands at its last durable point",
-                next="keep plain data in the state, of the types that its class declares",
-            )
+            raise _unfit(unstorable(run, what) or changed(run, back, what), "it would come back as something else")
         return body
 
     def decode(self, body: bytes) -> Run[S]:
@@ -215,11 +221,25 @@ class Codec(Generic[S]):
         )
 
 
-def read_back(decoder: msgspec.json.Decoder[Any], body: bytes, what: str) -> Any:
-    """The value in `body`; raise InvalidState, naming `what`, when it is malformed or of another type."""
+def _unfit(what: str, why: str) -> InvalidState:
+    return InvalidState(
+        f"{what} cannot be stored as it is: {why}",
+        safe=NOT_WRITTEN,
+        next="keep plain data in the state, of the types that its class declares",
+    )
+
+
+def read_back(decoder: msgspec.json.Decoder[Any], body: bytes, what: str, *, fresh: bool = False) -> Any:
+    """The value in `body`; raise InvalidState, naming `what`, when it is malformed or of another type.
+
+    `fresh` says that it was returned just now and is not stored yet.
+    """
     try:
         return decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+        if fresh:
+            hint = "return what the function is annotated to return"
+            raise InvalidState(f"{what} cannot be stored: {error}", safe=NOT_WRITTEN, next=hint) from error
         raise InvalidState(
             f"{what} cannot be read: {error}",
             safe="nothing was executed or written",

@@ -70,7 +70,7 @@ class Recording:
         what = f"result of {kind} {self.step}/{name} in run {self.run.run_id}"
         with self.keeping_failure(name, asked):
             payload = log.answer(place, lambda: encode(perform(), what, MAX_RESULT))
-            result = read_back(decoder, payload, what)
+            result = read_back(decoder, payload, what, fresh=True)
         if self.parts.engine.journals:
             with self.parts.store.transaction(f"{self.step}/record") as tx:
                 self._record(tx, kind, name, join(payload, asked))

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -34,6 +34,7 @@ class Sheet(State):
     ids: set[int] = msgspec.field(default_factory=set)
     table: dict[str, Any] = msgspec.field(default_factory=dict)
     opened: datetime | None = None
+    when: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 @dataclasses.dataclass
@@ -78,6 +79,7 @@ UNFIT: dict[str, tuple[str, Callable[[], Any], str]] = {
     "text in a set of numbers": ("ids", lambda: {"a"}, ".ids"),
     "NaN": ("share", lambda: math.nan, ".share"),
     "NaN that may be None": ("perhaps", lambda: math.nan, ".perhaps"),
+    "a time without a zone where one is asked for": ("when", lambda: datetime(2026, 1, 5, 9), ".when"),
     "infinity": ("extra", lambda: [1.0, -math.inf], ".extra[1]"),
     "tuple": ("extra", lambda: {"a": (1, 2)}, ".extra['a']"),
     "set": ("extra", lambda: {1}, ".extra"),
@@ -118,9 +120,44 @@ def test_what_cannot_be_stored_is_named_before_any_later_step_runs(engine, unfit
     with pytest.raises(InvalidState) as caught:
         runner.resume("r")
     assert "state of run r" in caught.value.what and path in caught.value.what
+    assert "cannot be stored" in caught.value.what and "read" not in caught.value.what
+    assert caught.value.safe.startswith("nothing was written") and "upcaster" not in caught.value.next
     assert later == []
     assert rig.process().parts.engine.history("r") == history
     assert rig.process().read("r").data == Sheet()
+
+
+def no_number(call: ActivityCall) -> float:
+    """An answer that JSON does not know."""
+    return math.nan
+
+
+def no_count(call: ActivityCall) -> int:
+    """An answer of another type than is annotated."""
+    return "many"  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("activity", [no_number, no_count])
+def test_an_answer_that_cannot_be_stored_is_refused_and_not_turned_into_nothing(engine, activity):
+    rig = Rig(workflow(one_call(lambda ctx, state: ctx.activity(activity))), engine)
+    with pytest.raises(InvalidState, match=f"result of activity .*{activity.__name__}.* cannot be stored"):
+        rig.drive()
+
+
+def test_a_request_that_json_cannot_hold_is_never_sent_as_null(engine, policy):
+    rig = Rig(workflow(one_call(lambda ctx, state: ctx.effect("bank", "pay", {"amount": math.inf}))), engine, policy)
+    with pytest.raises((InvalidState, InvalidInput), match="amount.*inf"):
+        rig.drive()
+    assert rig.twin.entries() == []
+
+
+def one_call(act: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:
+    """A step that only does this."""
+
+    def step(ctx: Any, state: Any) -> None:
+        act(ctx, state)
+
+    return step
 
 
 PLAIN = st.recursive(

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.codec import unstorable
 from labkit.errors import InvalidInput, LabError, Unsupported
 from labkit.taps import tap
 
@@ -28,15 +29,19 @@ def answering(label: str) -> Iterator[None]:
 
 
 def plain(value: Any) -> bytes:
-    """`value` as JSON; raise InvalidInput for what JSON cannot hold."""
+    """`value` as JSON; raise InvalidInput for what JSON cannot hold, NaN included."""
     try:
-        return msgspec.json.encode(value)
+        body = msgspec.json.encode(value)
+        why = unstorable(value, "the request") if b"null" in body else ""
     except (TypeError, ValueError, RecursionError) as error:
+        why = str(error)
+    if why:
         raise InvalidInput(
-            f"what is to be sent is not plain data: {error}",
+            f"what is to be sent is not plain data: {why}",
             safe="nothing was sent",
             next="send text, numbers, lists and objects only",
-        ) from None
+        )
+    return body
 
 
 def capability_of(capabilities: Mapping[str, str], target: str) -> str:
