@@ -57,7 +57,7 @@ def has_secret(body: bytes) -> bool:
 
 
 def unstorable(value: Any, path: str = "state") -> str:
-    """The path of the first value below `value` that JSON cannot hold, NaN and infinity included, or an empty string."""
+    """The path of the first value below `value` that JSON cannot hold (NaN and infinity, too), or an empty text."""
     if isinstance(value, msgspec.Struct):
         inner = ((f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__)
     elif isinstance(value, dict):
