@@ -127,39 +127,6 @@ def test_what_cannot_be_stored_is_named_before_any_later_step_runs(engine, unfit
     assert rig.process().read("r").data == Sheet()
 
 
-def no_number(call: ActivityCall) -> float:
-    """An answer that JSON does not know."""
-    return math.nan
-
-
-def no_count(call: ActivityCall) -> int:
-    """An answer of another type than is annotated."""
-    return "many"  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize("activity", [no_number, no_count])
-def test_an_answer_that_cannot_be_stored_is_refused_and_not_turned_into_nothing(engine, activity):
-    rig = Rig(workflow(one_call(lambda ctx, state: ctx.activity(activity))), engine)
-    with pytest.raises(InvalidState, match=f"result of activity .*{activity.__name__}.* cannot be stored"):
-        rig.drive()
-
-
-def test_a_request_that_json_cannot_hold_is_never_sent_as_null(engine, policy):
-    rig = Rig(workflow(one_call(lambda ctx, state: ctx.effect("bank", "pay", {"amount": math.inf}))), engine, policy)
-    with pytest.raises((InvalidState, InvalidInput), match=r"amount.*inf"):
-        rig.drive()
-    assert rig.twin.entries() == []
-
-
-def one_call(act: Callable[[Any, Any], Any]) -> Callable[[Any, Any], None]:
-    """A step that only does this."""
-
-    def step(ctx: Any, state: Any) -> None:
-        act(ctx, state)
-
-    return step
-
-
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.decimals() | st.binary() | st.dates(),
     lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text() | st.integers(), inner),
