@@ -13,6 +13,7 @@ from labkit.errors import InvalidInput
 
 P = ParamSpec("P")
 R = TypeVar("R")
+NAMES = (str, str | type[Any])  # of an engine, for instance
 NUMBERS: dict[Any, type] = {int: numbers.Integral, float: numbers.Real}
 
 
@@ -48,7 +49,7 @@ def _annotated(function: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]
     return [each.name for each in parameters], {
         name: hint
         for name, hint in hints.items()
-        if hint is not str and name not in {*various, "return", "workflow", "workflows"}
+        if hint not in NAMES and name not in {*various, "return", "workflow", "workflows"}
     }
 
 

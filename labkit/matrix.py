@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from itertools import product
 from typing import Any
@@ -22,8 +22,8 @@ from labkit.cases import find_workflow, name_of
 from labkit.check.cells import Cell
 from labkit.check.render import cell_table
 from labkit.effects.policies import POLICIES
-from labkit.engines import ENGINES
 from labkit.model import CAPABILITIES, Workflow
+from labkit.own_engines import engine_names, engine_spec, importable
 from labkit.scenario import PROVIDERS, inputs_for, names_of
 from labkit.sim import Report, bound, explore
 from labkit.sim.counterexample import Counterexample
@@ -71,7 +71,7 @@ class MatrixReport(msgspec.Struct, kw_only=True):
 def matrix(
     workflow: Workflow[Any],
     *,
-    engines: tuple[str, ...] = (),
+    engines: Sequence[str | type[Any]] | type[Any] = (),
     policies: tuple[str, ...] = (),
     providers: tuple[str, ...] = (),
     crashes: int = 1,
@@ -80,11 +80,12 @@ def matrix(
 ) -> MatrixReport:
     """Explore every combination; names left out mean all (three engines, four policies, three providers).
 
+    An engine is a name or a class.
     `progress(done, of)` is called after each combination. Raises InvalidInput for an unknown name.
     """
     combinations = list(
         product(
-            names_of("engine", engines, tuple(ENGINES)),
+            engine_names(engines),
             names_of("policy", policies, tuple(POLICIES)),
             names_of("provider", providers, PROVIDERS, CAPABILITIES),
         )
@@ -120,15 +121,16 @@ def _explore_all(
 ) -> Iterator[tuple[Combination, Report]]:
     name = name_of(workflow)
     cores = min(os.cpu_count() or 1, len(combinations))
-    if name is None or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each
+    alone = not all(importable(engine) for engine, _, _ in combinations)
+    if name is None or alone or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each
         for combination in combinations:
             yield combination, _explore_one(workflow, combination, crashes, inputs)
         return
     with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
-        jobs: dict[Future[bytes], Combination] = {
-            pool.submit(_explore_by_name, name, combination, crashes, inputs): combination
-            for combination in combinations
-        }
+        jobs: dict[Future[bytes], Combination] = {}
+        for combination in combinations:
+            spec = (engine_spec(combination[0]), *combination[1:])
+            jobs[pool.submit(_explore_by_name, name, spec, crashes, inputs)] = combination
         try:
             for job in as_completed(jobs):
                 yield jobs[job], msgspec.json.decode(job.result(), type=Report)

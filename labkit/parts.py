@@ -14,9 +14,10 @@ from labkit.codec import Codec
 from labkit.coordination import approvals
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES, Policy
-from labkit.engines import ENGINES, Engine
+from labkit.engines import Engine
 from labkit.errors import known
 from labkit.model import Workflow
+from labkit.own_engines import engine_class
 from labkit.provider.protocol import World
 from labkit.store import artifacts, runs
 from labkit.store.columns import add_missing
@@ -71,10 +72,9 @@ def assemble(
 
     Under a clock that stands still a random number depends on the call and on `process`, the number of the process.
     """
-    known("engine", engine, ENGINES)
-    known("policy", policy, POLICIES)
+    made, _ = engine_class(engine), known("policy", policy, POLICIES)
     codec = Codec(workflow)
-    built = ENGINES[engine](store, codec)
+    built = made(store, codec)
     make_tables(store, built.schema)
     return Parts(
         store=store,

@@ -29,6 +29,7 @@ TARGETS = {
     "post": Target(capability="neither"),
 }
 LATER = "2026-01-05T18:00:00+00:00"  # the rig's clock starts at 09:00
+SOON = "2026-01-05T10:30:00+00:00"
 ALWAYS_REFUSED = [Fault("bank", "refused", nth, "refuse") for nth in range(1, 20)]
 
 
@@ -50,7 +51,7 @@ def broken(call: ActivityCall) -> str:
 
 
 def make_call(ctx: Context, call: str, about: str) -> str:
-    """One call of a chain's step: think, fail, keep, ask, sleep, or an effect named `target.operation`."""
+    """One call of a step: think, fail, keep, ask, sleep, nap, now, random, or an effect named `target.operation`."""
     if call == "think":
         return ctx.activity(think, about, cost=0.01)
     if call == "fail":
@@ -62,9 +63,11 @@ def make_call(ctx: Context, call: str, about: str) -> str:
         return ctx.artifact(f"long text about {about}")
     if call == "ask":
         return ctx.approval("boss", f"{about}?").verdict
-    if call == "sleep":
-        ctx.sleep_until(LATER)
+    if call in ("sleep", "nap"):
+        ctx.sleep_until(LATER if call == "sleep" else SOON)
         return "slept"
+    if call in ("now", "random"):
+        return str(ctx.now() if call == "now" else ctx.random())
     target, operation = call.split(".")
     return ctx.effect(target, operation, {"about": about}).id
 

@@ -16,7 +16,7 @@ LAYERS = (
     ("errors", "arguments", "authoring", "clock", "taps", "calls", "model", "canonical", "codec"),
     ("asked", "journal", "moves", "scratch", "values"),
     ("store", "cases", "provider", "suspend"),
-    ("engines", "effects", "coordination", "evolution"),
+    ("engines", "own_engines", "effects", "coordination", "evolution"),
     ("parts", "recording", "context", "bound", "runner", "scenario", "check"),
     ("sim", "bench", "stacks", "trajectory"),
     ("matrix", "perf", "timeline", "measure", "claims"),

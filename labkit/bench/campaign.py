@@ -24,9 +24,9 @@ from labkit.cases import find_workflow
 from labkit.check.theory import Crashed
 from labkit.check.windows import WINDOWS
 from labkit.effects.policies import POLICIES
-from labkit.engines import ENGINES
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
+from labkit.own_engines import engine_names, engine_spec
 from labkit.runner import first_state
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario, names_of, require_workflow
 from labkit.scratch import scratch_folder
@@ -49,7 +49,7 @@ class Planned(NamedTuple):
 
 @checked
 def run(
-    engines: Sequence[str] = (),
+    engines: Sequence[str | type[Any]] | type[Any] = (),
     policies: Sequence[str] = (),
     provider: str = AS_DECLARED,
     repeat: int = 1,
@@ -73,7 +73,7 @@ def run(
     settings = Settings(
         workflow=spec_of(found),
         inputs=found.example if inputs is None else inputs,
-        engines=names_of("engine", engines, tuple(ENGINES)),
+        engines=engine_names(engines),
         policies=names_of("policy", policies, tuple(POLICIES)),
         provider=names_of("provider", [provider], PROVIDERS)[0],
         windows=names_of("window", windows or (), WINDOWS),
@@ -81,6 +81,8 @@ def run(
         mode=require_mode(mode),
     )
     first_state(found, settings.inputs)
+    for name in settings.engines:
+        engine_spec(name)  # each process has to find it
     _require_sense(repeat, lanes, keep, out)
     with (
         _folder(out) as folder,

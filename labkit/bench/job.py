@@ -9,6 +9,7 @@ from labkit.cases import find_workflow, name_of
 from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
+from labkit.own_engines import engine_name, engine_spec
 from labkit.provider.client import Client
 from labkit.provider.faults import Fault
 from labkit.provider.ledger_file import read_ledger
@@ -51,11 +52,13 @@ class Job(Errand, kw_only=True, frozen=True, forbid_unknown_fields=True):
     def of(cls, scenario: Scenario, **rest: Any) -> Job:
         """The job of `scenario`; `rest` are the fields that a scenario does not have."""
         same = {name: getattr(scenario, name) for name in Scenario.__struct_fields__ if name != "workflow"}
+        same["engine"] = engine_spec(scenario.engine)
         return cls(workflow=spec_of(scenario.workflow), **same, **rest)
 
     def scenario(self) -> Scenario:
         """The scenario, built anew in this process; raise InvalidInput when its workflow cannot be imported."""
         same = {name: getattr(self, name) for name in Scenario.__struct_fields__ if name != "workflow"}
+        same["engine"] = engine_name(self.engine)
         return Scenario(workflow=find_workflow(self.workflow), **same)
 
     def client(self) -> Client:

@@ -220,6 +220,7 @@ def rest(script: Script, position: Position, *, journals: bool) -> Rest:
 
 def _kept_at(visit: Visit, kept: int, at: int) -> int:
     """How many calls a journal holds when a step waits: a timer's wait does not write down what failed before it."""
-    while visit.calls[at].kind == "timer" and at > kept and visit.calls[at - 1].failed:
+    timer = visit.calls[at].kind == "timer"
+    while timer and at > kept and visit.calls[at - 1].failed:
         at -= 1
     return at

@@ -44,9 +44,9 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, such as
 
 def engines(names: Iterable[str] | None) -> tuple[str, ...]:
     """The engines by name, checked; raise InvalidInput with the nearest name otherwise."""
-    from labkit.engines import ENGINES
+    from labkit.own_engines import engine_name
 
-    return all_known("engine", names, ENGINES)
+    return tuple(dict.fromkeys(map(engine_name, names or ())))
 
 
 def policies(names: Iterable[str] | None) -> tuple[str, ...]:

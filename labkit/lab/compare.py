@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from labkit.check.evidence import Evidence, step_of
 from labkit.check.verdict import unreached, verdict
 from labkit.check.windows import WINDOWS, acknowledged
 from labkit.effects.key import effect_of
-from labkit.engines import ENGINES
 from labkit.errors import LabError
 from labkit.lab.crash_points import CrashPoint, find
 from labkit.lab.facade import Lab
@@ -23,6 +22,7 @@ from labkit.lab.foresee import chosen_by_any
 from labkit.lab.machine import MEMORY
 from labkit.lab.naming import run_id_of
 from labkit.model import Workflow
+from labkit.own_engines import engine_names
 from labkit.provider.protocol import Entry
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.scratch import scratch_folder
@@ -145,20 +145,21 @@ def compare(
     policy: str = "bare",
     provider: str = AS_DECLARED,
     effect: str | None = None,
+    engines: Sequence[str | type[Any]] | type[Any] = (),
     real: bool = True,
     progress: Callable[[str], None] | None = None,
     **inputs: Any,
 ) -> Comparison:
     """Kill the workflow at `at` (a window of an effect, or a tap) on each engine, resume it, and look.
 
-    Each engine dies at its own tap of the window; one that has none says so, and nothing is killed on it. The kills
-    are real unless `real=False`. `progress(engine)` is called before each engine. Raises InvalidInput, before anything
-    is run, for a point that no engine has.
+    `engines` are names or classes, the lab's three when none is given. Each dies at its own tap of the window; one that
+    has none says so, and nothing is killed on it. The kills are real unless `real=False`. `progress(engine)` is called
+    before each engine. Raises InvalidInput, before anything is run, for a point that no engine has.
     """
     inputs = inputs_for(workflow, inputs)
     run_id = run_id_of(workflow, inputs)
     base = Scenario(workflow=workflow, inputs=inputs, policy=policy, provider=provider, run_id=run_id)
-    judges = {engine: Judge(msgspec.structs.replace(base, engine=engine)) for engine in ENGINES}
+    judges = {engine: Judge(msgspec.structs.replace(base, engine=engine)) for engine in engine_names(engines)}
     point = chosen_by_any({engine: each.reference.taps for engine, each in judges.items()}, at, effect)
     rows = []
     with scratch_folder() as folder:

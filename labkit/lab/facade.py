@@ -46,7 +46,7 @@ class Lab:
         self,
         path: str | Path = "lab.db",
         *,
-        engine: str = "hybrid",
+        engine: str | type[Any] = "hybrid",
         policy: str = "ledger",
         provider: str = AS_DECLARED,
         drift: bool = False,
@@ -55,7 +55,7 @@ class Lab:
         workflows: Iterable[Workflow[Any]] = (),
     ) -> None:
         own = {workflow.name: workflow for workflow in map(require_workflow, workflows)}
-        named = {"engine": engine, "policy": policy, "provider": provider}
+        named: dict[str, Any] = {"engine": engine, "policy": policy, "provider": provider}
         self._machine = Machine(path, **named, drift=drift, faults=faults, tenant=tenant)
         self._machine.workflows |= own
 

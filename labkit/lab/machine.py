@@ -14,10 +14,10 @@ import msgspec
 from labkit.cases import CASES, find_workflow
 from labkit.effects import ledger
 from labkit.effects.policies import POLICIES
-from labkit.engines import ENGINES
 from labkit.errors import InvalidInput, UnknownRun, known
 from labkit.lab.outside import MemoryOutside, ProcessOutside, world_folder
 from labkit.model import Workflow
+from labkit.own_engines import engine_name
 from labkit.parts import make_tables
 from labkit.provider.faults import Fault
 from labkit.runner import Runner
@@ -36,14 +36,14 @@ class Machine:
         self,
         path: str | Path,
         *,
-        engine: str,
+        engine: str | type[Any],
         policy: str,
         provider: str,
         drift: bool,
         faults: Iterable[Fault],
         tenant: str | None,
     ) -> None:
-        self.engine = known("engine", engine, ENGINES)
+        self.engine = engine_name(engine)
         self.policy = known("policy", policy, POLICIES)
         self.provider = known("provider", provider, PROVIDERS)
         self.drift, self.faults, self.tenant, self.path = drift, tuple(faults), tenant, str(path)

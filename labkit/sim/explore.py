@@ -19,6 +19,7 @@ from labkit.check.theory import Crashed, Outlook
 from labkit.check.verdict import missing
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
+from labkit.own_engines import engine_name
 from labkit.provider.faults import Fault
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.sim.calls import Wanted, sweep, wanted
@@ -45,7 +46,7 @@ class Branch(NamedTuple):
 def explore(
     workflow: Workflow[Any],
     *,
-    engine: str = "hybrid",
+    engine: str | type[Any] = "hybrid",
     policy: str = "ledger",
     provider: str = AS_DECLARED,
     crashes: int = 1,
@@ -65,7 +66,7 @@ def explore(
     scenario = Scenario(
         workflow=workflow,
         inputs=inputs_for(workflow, inputs),
-        engine=engine,
+        engine=engine_name(engine),
         policy=policy,
         provider=provider,
         drift=drift,

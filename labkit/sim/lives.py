@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from labkit.check.evidence import Evidence, gather, untracked
 from labkit.clock import ManualClock, next_clock
 from labkit.effects.policies import POLICIES
-from labkit.engines import ENGINES
 from labkit.errors import LabError
+from labkit.own_engines import engine_class
 from labkit.parts import chance_of
 from labkit.provider.twin import Image as TwinImage
 from labkit.runner import Runner
@@ -112,7 +112,7 @@ class Simulation:
     def _process(self, died: str, log: ValueLog) -> Runner:
         """A new process: what engine, policy or runner kept in memory died with the old one, at the time `died`."""
         parts, names = self.runner.parts, self.scenario
-        new = {"engine": ENGINES[names.engine](parts.store, parts.codec), "policy": POLICIES[names.policy]()}
+        new = {"engine": engine_class(names.engine)(parts.store, parts.codec), "policy": POLICIES[names.policy]()}
         moved = {"clock": next_clock(died), "chance": chance_of(self.process), "log": log}
         return Runner(replace(parts, **new, **moved), tenant=self.runner.tenant)
 

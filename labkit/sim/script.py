@@ -6,15 +6,16 @@ import msgspec
 
 from labkit.check.script import Script, script_of
 from labkit.check.theory import Theory
-from labkit.engines import ENGINES, EventSourcedEngine
+from labkit.engines import EventSourcedEngine
 from labkit.errors import LabError
+from labkit.own_engines import engine_class
 from labkit.scenario import Scenario
 from labkit.sim.lives import Simulation, first_life
 
 
 def theory_of(scenario: Scenario) -> Theory:
     """What theory expects of crashes of `scenario`; it has nothing to say about providers that misbehave."""
-    return Theory(script(scenario), journals=ENGINES[scenario.engine].journals, policy=scenario.policy)
+    return Theory(script(scenario), journals=engine_class(scenario.engine).journals, policy=scenario.policy)
 
 
 def script(scenario: Scenario) -> Script | None:
