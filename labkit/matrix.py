@@ -80,8 +80,7 @@ def matrix(
 ) -> MatrixReport:
     """Explore every combination; names left out mean all (three engines, four policies, three providers).
 
-    An engine is a name or a class.
-    `progress(done, of)` is called after each combination. Raises InvalidInput for an unknown name.
+    An engine may be a class. `progress(done, of)` follows each combination. Raises InvalidInput for an unknown name.
     """
     combinations = list(
         product(

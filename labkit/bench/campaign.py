@@ -73,7 +73,7 @@ def run(
     settings = Settings(
         workflow=spec_of(found),
         inputs=found.example if inputs is None else inputs,
-        engines=engine_names(engines),
+        engines=tuple(name for name in engine_names(engines) if engine_spec(name)),  # each process has to find it
         policies=names_of("policy", policies, tuple(POLICIES)),
         provider=names_of("provider", [provider], PROVIDERS)[0],
         windows=names_of("window", windows or (), WINDOWS),
@@ -81,8 +81,6 @@ def run(
         mode=require_mode(mode),
     )
     first_state(found, settings.inputs)
-    for name in settings.engines:
-        engine_spec(name)  # each process has to find it
     _require_sense(repeat, lanes, keep, out)
     with (
         _folder(out) as folder,
