@@ -16,11 +16,13 @@ from typing import Any
 
 import msgspec
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from labkit.arguments import checked
 from labkit.cases import find_workflow, name_of
 from labkit.check.cells import Cell
 from labkit.check.render import cell_table
+from labkit.check.verdict import Open, told
 from labkit.effects.policies import POLICIES
 from labkit.model import CAPABILITIES, Workflow
 from labkit.own_engines import engine_names, engine_spec, importable
@@ -31,15 +33,6 @@ from labkit.sim.counterexample import Counterexample
 Combination = tuple[str, str, str]
 MOST_TOLD = 5
 Progress = Callable[[int, int], None]
-
-
-class Open(msgspec.Struct):
-    """What is wrong or unsettled about one combination, whatever crashes."""
-
-    engine: str
-    policy: str
-    provider: str
-    reason: str
 
 
 class MatrixReport(msgspec.Struct, kw_only=True):
@@ -152,23 +145,9 @@ def render(report: MatrixReport) -> RenderableType:
         f"{report.workflow}: all {report.schedules:,} schedules of {bound(report.crashes)}, "
         f"{report.seconds:.1f} s, {report.unexpected} unexpected"
     )
-    told = [
+    surprises = [
         f"unexpected on {found['engine']}, {found['policy']}, {found['provider']}: {', '.join(found['differs'])}; "
         f"crash at {', then at '.join(found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
-    return Group(cell_table(report.cells, title, "schedules"), *told, *_grouped(report.open))
-
-
-def _grouped(found: list[Open]) -> list[str]:
-    """A line a reason, with the combinations that it is true of."""
-    by_reason: dict[str, list[Open]] = {}
-    for each in found:
-        by_reason.setdefault(each.reason, []).append(each)
-    return [f"{_names(group)}: {reason}" for reason, group in by_reason.items()]
-
-
-def _names(group: list[Open]) -> str:
-    """The engines, policies and providers of some combinations."""
-    columns = zip(*((each.engine, each.policy, each.provider) for each in group), strict=True)
-    return ", ".join(" and ".join(dict.fromkeys(column)) for column in columns)
+    return Group(cell_table(report.cells, title, "schedules"), *surprises, *map(Text, told(report.open)))

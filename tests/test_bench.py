@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ import sys
 import msgspec
 import psutil
 import pytest
+from rich.console import Console
+from shapes.flow import restless
 
 from labkit import bench
 from labkit.bench.job import spec_of
@@ -19,6 +22,7 @@ from labkit.bench.trial import open_sites
 from labkit.cases import find_workflow
 from labkit.cases.refund import refund
 from labkit.check.follow import Position, Standing
+from labkit.check.render import mark
 from labkit.check.theory import Crashed
 from labkit.errors import InvalidInput, LabError
 from labkit.provider.ledger_file import read_ledger
@@ -198,6 +202,46 @@ def test_trials_that_do_not_reach_their_tap_or_fail_are_counted_apart(own_workfl
     spec = own_workflow("sick", "if call.number > 1: raise ValueError('sick of it')")
     report = bench.run(engines=["snapshot"], policies=["bare"], workflow=spec, inputs=inputs)
     assert report.errors and "ValueError: sick of it" in report.errors[0] and not report.ok
+
+
+def test_an_error_of_a_child_is_told_with_its_row_and_no_cell_of_it_is_ok(own_workflow, tmp_path):
+    spec = own_workflow("ill", "if call.number > 1: raise ValueError('ill [at ease]')")
+    ways = {"engines": ["snapshot"], "policies": ["bare"], "inputs": {"folder": str(tmp_path)}}
+    report = bench.run(workflow=spec, **ways)
+    failed = report.not_judged[0]
+    assert (failed.engine, failed.policy, failed.kind) == ("snapshot", "bare", "error")
+    assert failed.error == "process 2 ended with status 1: ValueError: ill [at ease]" and "Traceback" in failed.detail
+    row = f"snapshot, bare, {failed.window}, crash at {failed.schedule[0]}: {failed.error}"
+    assert row in report.errors
+    cells = {cell.window: cell for cell in report.cells}
+    assert cells[failed.window].errors and cells[failed.window].verdict == "invalid"
+    assert sum(cell.errors for cell in report.cells) == len(report.errors)
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(bench.render(report))
+    assert row in shown.get()
+    assert all("ok" not in mark(cell) for cell in report.cells if cell.errors)
+    found = json.loads(msgspec.json.encode(report))
+    assert found["not_judged"][0]["window"] == failed.window and found["errors"] == report.errors
+
+
+def test_a_trial_that_missed_its_tap_leaves_no_ok_in_its_cell(own_workflow, tmp_path):
+    once = "begun = Path(folder, 'begun'); begun.with_name('no-effect' if begun.exists() else 'begun').touch()"
+    ways = {"engines": ["snapshot"], "policies": ["bare"], "inputs": {"folder": str(tmp_path)}}
+    report = bench.run(workflow=own_workflow("coy", once), **ways)
+    missed = [cell for cell in report.cells if cell.not_reached]
+    assert sum(cell.not_reached for cell in missed) == report.not_reached == len(report.not_judged)
+    assert all(cell.verdict != "valid" and "ok" not in mark(cell) for cell in missed)
+    assert "never came to second/call:" in report.not_judged[0].error
+
+
+def test_a_wait_that_nothing_ends_leaves_no_ok_in_the_bench(tmp_path):
+    report = bench.run(
+        engines=["snapshot", "hybrid"], policies=["ledger"], workflow=restless, windows=["W1", "between"]
+    )
+    assert not report.ok and {each.engine for each in report.open} == {"snapshot"}
+    assert "waiting_for_timer in step doze" in report.open[0].reason
+    assert {(cell.engine, cell.verdict) for cell in report.cells} == {("snapshot", "unknown"), ("hybrid", "valid")}
 
 
 def test_a_workflow_that_fails_without_a_crash_is_not_benched(own_workflow, tmp_path):

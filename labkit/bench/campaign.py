@@ -22,6 +22,7 @@ from labkit.bench.report import BenchReport, report_of
 from labkit.bench.trial import Site, open_sites
 from labkit.cases import find_workflow
 from labkit.check.theory import Crashed
+from labkit.check.verdict import Open, missing
 from labkit.check.windows import WINDOWS
 from labkit.effects.policies import POLICIES
 from labkit.errors import InvalidInput
@@ -106,7 +107,17 @@ def _go_on(
         schedules=len(plan) // settings.repeat,
         seconds=time.perf_counter() - begun,
         interrupted=interrupted,
+        open=list(_open(plan)),
     )
+
+
+def _open(plan: Sequence[Planned]) -> Iterator[Open]:
+    """What the runs without a crash left unsettled, whatever crashes."""
+    references = {(planned.scenario.engine, planned.scenario.policy): planned for planned in plan}
+    for (engine, policy), planned in references.items():
+        reference = planned.reference
+        for reason in missing(reference.evidence, [crash.tap for crash in reference.crashes]):
+            yield Open(engine, policy, planned.scenario.provider, reason)
 
 
 def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -> Iterator[Planned]:

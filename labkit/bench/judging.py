@@ -40,7 +40,8 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     """What became of one trial. `observed`, `expected` and `violations` mean something only when `kind` is `judged`.
 
     `not reached`: a process came to its end without dying where it should; `error`: it ended in another way, and
-    `detail` says how. `window` is that of the first crash, `seconds` wall time.
+    `said` says how in a line, `detail` with what it printed last. `window` is that of the first crash, `seconds` is wall
+    time.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     schedule: list[str]
     kind: Literal["judged", "not reached", "error"]
     seconds: float
+    said: str = ""
     detail: str = ""
     observed: Observed | None = None
     expected: Expected | None = None
@@ -95,8 +97,10 @@ def outcome_of(
     last = trial.lives[-1]
     if trial.evidence is None:
         kind = "error" if last.failed else "not reached"
-        detail = f"process {len(trial.lives)} ended with status {last.status}, its tap is {last.tap}\n{last.output}"
-        return msgspec.structs.replace(outcome, kind=kind, detail=detail.strip())
+        how = f"process {len(trial.lives)} ended with status {last.status}"
+        said = f"{how}: {last_words(last.output)}" if last.failed else f"{how} and never came to {last.tap}"
+        detail = f"{how}, its tap is {last.tap}\n{last.output}".strip()
+        return msgspec.structs.replace(outcome, kind=kind, said=said, detail=detail)
     violations, observed = judge_trial(scenario, trial, trial.evidence, reference)
     outlook = reduce(reference.theory.after, (crash.standing for crash in crashes), Outlook())
     expected = reference.theory.expected(outlook)

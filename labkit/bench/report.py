@@ -11,16 +11,41 @@ from labkit.bench.judging import Outcome
 from labkit.bench.log import Settings
 from labkit.check.cells import Cell, CellTable
 from labkit.check.render import cell_table
+from labkit.check.verdict import Open, told
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+MOST_TOLD = 5
+
+
+class NotJudged(msgspec.Struct, kw_only=True):
+    """A trial that tells nothing about recovery: the row and window that it belongs to, and what ended it.
+
+    `kind` is `error` or `not reached`, `error` one line; `detail` is what the process printed last.
+    """
+
+    trial: str
+    engine: str
+    policy: str
+    window: str
+    schedule: list[str]
+    kind: str
+    error: str
+    detail: str
+
+    def __str__(self) -> str:
+        at = ", then at ".join(self.schedule)
+        return f"{self.engine}, {self.policy}, {self.window}, crash at {at}: {self.error}"
 
 
 class BenchReport(msgspec.Struct, kw_only=True):
     """The table. `cells` count trials, `schedules` different ones; `unexpected` are trials where theory disagrees.
 
-    `not_reached` and `errors` are trials that could not be judged, and are in no cell. `seconds` is the wall time of
-    this session, and `trials_per_second` speaks of it alone; `trials` are all, earlier sessions included.
+    Trials that could not be judged are counted apart in each cell: `not_reached` is their number, `errors` says of each
+    that ended with an error where it belongs and what ended it, and `not_judged` has all of both, with what was
+    printed. `open` is what is unsettled whatever crashes. `seconds` is the wall time of this session, and
+    `trials_per_second` speaks of it alone; `trials` are all, earlier sessions included.
     """
 
     workflow: str
@@ -36,11 +61,13 @@ class BenchReport(msgspec.Struct, kw_only=True):
     mode: str
     interrupted: bool
     disagreements: list[dict[str, Any]]
+    not_judged: list[NotJudged] = []
+    open: list[Open] = []
 
     @property
     def ok(self) -> bool:
-        """True when every trial could be judged and theory expected what was seen."""
-        return not (self.unexpected or self.not_reached or self.errors or self.interrupted)
+        """True when every trial could be judged, theory expected what was seen, and nothing is open."""
+        return not (self.unexpected or self.not_judged or self.interrupted or self.open)
 
 
 def report_of(
@@ -52,8 +79,12 @@ def report_of(
     schedules: int,
     seconds: float,
     interrupted: bool,
+    open: Sequence[Open] = (),
 ) -> BenchReport:
-    """The report on all `outcomes`, of which `before` were there before this session of so many `seconds`."""
+    """The report on all `outcomes`, of which `before` were there before this session of so many `seconds`.
+
+    `open` is what is unsettled about an engine and policy whatever crashes.
+    """
     tables = {
         (engine, policy): CellTable(engine, policy, settings.provider)
         for engine in settings.engines
@@ -63,6 +94,10 @@ def report_of(
         if outcome.observed:
             table = tables[outcome.engine, outcome.policy]
             table.add(outcome.window, outcome.observed, outcome.expected, outcome.violations, tuple(outcome.schedule))
+        else:
+            tables[outcome.engine, outcome.policy].not_judged(outcome.window, outcome.kind)
+    not_judged = [_not_judged(outcome) for outcome in outcomes if outcome.kind != "judged"]
+    unsettled = {names: [o.reason for o in open if (o.engine, o.policy) == names] for names in tables}
     return BenchReport(
         workflow=workflow,
         crashes=1,
@@ -70,20 +105,36 @@ def report_of(
         seconds=seconds,
         trials=len(outcomes),
         trials_per_second=(len(outcomes) - before) / seconds,
-        cells=[cell for table in tables.values() for cell in table.finish()],
+        cells=[cell for names, table in tables.items() for cell in table.finish((), unsettled[names])],
         unexpected=sum(table.unexpected for table in tables.values()),
         not_reached=sum(outcome.kind == "not reached" for outcome in outcomes),
-        errors=[f"{outcome.id}: {outcome.detail}" for outcome in outcomes if outcome.kind == "error"],
+        errors=[str(found) for found in not_judged if found.kind == "error"],
         mode=settings.mode,
         interrupted=interrupted,
         disagreements=[found for table in tables.values() for found in table.disagreements],
+        not_judged=not_judged,
+        open=list(open),
     )
 
 
+def _not_judged(outcome: Outcome) -> NotJudged:
+    names = ("engine", "policy", "window", "schedule", "kind", "detail")
+    same = {name: getattr(outcome, name) for name in names}
+    return NotJudged(trial=outcome.id, error=outcome.said, **same)
+
+
 def render(report: BenchReport) -> Table:
-    """The table for a terminal, one line an engine and policy."""
+    """The table for a terminal, one line an engine and policy; below it what could not be judged, and what is open."""
+    from rich.text import Text  # not markup: what a process printed may look like it
+
     title = (
         f"{report.workflow}: {report.trials:,} real kills ({report.mode}), {report.trials_per_second:.0f} a second, "
         f"{report.unexpected} unexpected, {report.not_reached} not reached, {len(report.errors)} errors"
     )
-    return cell_table(report.cells, title, "trials")
+    table = cell_table(report.cells, title, "trials")
+    notes = [*map(str, report.not_judged[:MOST_TOLD]), *told(report.open)]
+    if len(report.not_judged) > MOST_TOLD:
+        notes.append(f"{len(report.not_judged) - MOST_TOLD} more could not be judged; --json has them all")
+    if notes:
+        table.caption, table.caption_justify = Text("\n".join([str(table.caption), *notes])), "left"
+    return table

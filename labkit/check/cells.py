@@ -44,8 +44,10 @@ class Cell(msgspec.Struct, kw_only=True):
 
     `expected` is what theory says of the five, `unexpected` how many schedules it did not foresee, `untold` of how
     many it says nothing: the run went another way than without a crash, or the policy has no rules.
-    `unsettled` counts what is open about the combination as a whole, whatever crashes, and `verdict` heeds it: `valid`,
-    `invalid` (an invariant was broken) or `unknown` (effects were left ambiguous for a person, something is unsettled).
+    Trials that could not be judged are no schedules: `errors` ended with an error, `not_reached` missed their tap.
+    `unsettled` counts what is open about the combination as a whole, whatever crashes. `verdict` is `invalid` (an
+    invariant was broken, a process failed), `unknown` (an effect was left for a person, something was not reached or is
+    unsettled) or `valid`.
     """
 
     engine: str
@@ -62,8 +64,15 @@ class Cell(msgspec.Struct, kw_only=True):
     unexpected: int = 0
     unsettled: int = 0
     untold: int = 0
+    errors: int = 0
+    not_reached: int = 0
     verdict: str = "valid"
     invariants: dict[str, int] = msgspec.field(default_factory=dict)
+
+    @property
+    def trials(self) -> int:
+        """All that was counted, whether it could be judged or not."""
+        return self.schedules + self.errors + self.not_reached
 
 
 class CellTable:
@@ -107,6 +116,12 @@ class CellTable:
                 told = [f"{violation.invariant}: {violation.text}" for violation in violations]
                 self.disagreements.append({**names, "schedule": schedule, "differs": differs, "told": told})
 
+    def not_judged(self, window: str, kind: str) -> None:
+        """Count a trial that could not be judged, an `error` or `not reached`, whose first crash was in `window`."""
+        cell = self._cells[window]
+        cell.errors += kind == "error"
+        cell.not_reached += kind == "not reached"
+
     def finish(self, wrong: Sequence[str] = (), unsettled: Sequence[str] = ()) -> list[Cell]:
         """The cells, in the order of the windows; a window without a schedule has no cell.
 
@@ -116,6 +131,6 @@ class CellTable:
             cell.expected = {} if cell.untold == cell.schedules else cell.expected
             cell.invariants = dict(self._broken[window])
             cell.unsettled = len(unsettled)
-            open_points = [*unsettled, *left_for_a_person(cell.ambiguous)]
-            cell.verdict = verdict([*cell.invariants, *wrong], open_points)
-        return [cell for cell in self._cells.values() if cell.schedules]
+            open_points = [*unsettled, *left_for_a_person(cell.ambiguous), *["not reached"] * cell.not_reached]
+            cell.verdict = verdict([*cell.invariants, *wrong, *["error"] * cell.errors], open_points)
+        return [cell for cell in self._cells.values() if cell.trials]

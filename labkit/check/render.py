@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "ok: executed once. In so many of the {what}: x executed again, - never, ? left for a person, u only the provider "
-    "knew of it until recovery, # another invariant was broken. again: activity calls made again. "
+    "knew of it until recovery, # another invariant was broken, e a process ended with an error. "
+    "again: activity calls made again. "
     "! theory expected otherwise. ~ nothing was broken, but something was not reached or is open. --json has the counts"
 )
 WHOLE = {"valid": "ok", "unknown": "~", "invalid": "#"}  # of a cell in which nothing was counted
-MARKS = (("duplicated", "x"), ("lost", "-"), ("ambiguous", "?"), ("untracked", "u"))
+MARKS = (("errors", "e"), ("duplicated", "x"), ("lost", "-"), ("ambiguous", "?"), ("untracked", "u"))
 
 
 def cell_table(cells: Sequence[Cell], title: str, what: str) -> Table:
@@ -50,5 +51,5 @@ def share(count: int, of: int) -> str:
 def mark(cell: Cell) -> str:
     """What a cell says in a few characters; see `LEGEND`."""
     counted = [(sign, getattr(cell, name)) for name, sign in MARKS] + [("#", max(cell.invariants.values(), default=0))]
-    found = next((f"{sign}{share(count, cell.schedules)}" for sign, count in counted if count), WHOLE[cell.verdict])
+    found = next((f"{sign}{share(count, cell.trials)}" for sign, count in counted if count), WHOLE[cell.verdict])
     return f"{found}!" if cell.unexpected else found

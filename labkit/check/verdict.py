@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from labkit.check.evidence import Evidence
 from labkit.check.windows import places
 from labkit.effects.key import effect_of
@@ -12,6 +14,15 @@ from labkit.model import TERMINAL, Run
 from labkit.taps import Tap
 
 VERDICTS = ("valid", "unknown", "invalid")
+
+
+class Open(msgspec.Struct):
+    """What is wrong or unsettled about one engine, policy and provider, whatever crashes."""
+
+    engine: str
+    policy: str
+    provider: str
+    reason: str
 
 
 def verdict(wrong: Collection[Any], unsettled: Collection[Any] = ()) -> str:
@@ -27,6 +38,18 @@ def broken_rules(violations: Mapping[str, int]) -> list[str]:
 def left_for_a_person(count: int) -> list[str]:
     """One reason when `count` runs wait for a person, none for 0."""
     return [f"an effect was left for a person ({count}x)"] if count else []
+
+
+def told(found: Iterable[Open]) -> list[str]:
+    """A line a reason, with the engines, policies and providers that it is true of."""
+    by_reason: dict[str, list[tuple[str, ...]]] = {}
+    for each in found:
+        by_reason.setdefault(each.reason, []).append((each.engine, each.policy, each.provider))
+    return [f"{_names(group)}: {reason}" for reason, group in by_reason.items()]
+
+
+def _names(group: list[tuple[str, ...]]) -> str:
+    return ", ".join(" and ".join(dict.fromkeys(column)) for column in zip(*group, strict=True))
 
 
 def missing(reference: Evidence, taps: Iterable[Tap]) -> list[str]:

@@ -116,6 +116,12 @@ def sleep(ctx: Context, state: Notes) -> Any:
     return pay
 
 
+def doze(ctx: Context, state: Notes) -> Any:
+    """Asks the time anew whenever it wakes up: a snapshot engine never lets it sleep enough."""
+    ctx.sleep_until((datetime.fromisoformat(ctx.now()) + timedelta(seconds=3)).isoformat())
+    return pay
+
+
 def sleep_often(ctx: Context, state: Notes) -> Any:
     """Three timers in one step, an effect after each: the second one is over when the first is."""
     for when in (SOON, SOON, LATER):
@@ -172,6 +178,7 @@ timer_effect = shape(begin, sleep_then_pay)
 timer_between = shape(begin, pay_sleep_send)
 timer_after = shape(begin, pay_then_sleep)
 three_seconds = shape(begin, note_time, sleep, pay)
+restless = shape(begin, doze, pay)
 many_timers = shape(begin, sleep_often, sleep_on, pay)
 all_waits = shape(begin, wait_for_all)
 long_run = shape(begin, first_pay, count, send)
