@@ -40,8 +40,8 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     """What became of one trial. `observed`, `expected` and `violations` mean something only when `kind` is `judged`.
 
     `not reached`: a process came to its end without dying where it should; `error`: it ended in another way, and
-    `said` says how in a line, `detail` with what it printed last. `window` is that of the first crash, `seconds` is wall
-    time.
+    `said` says how in a line, `detail` with what it printed last. `window` is that of the first crash, `seconds`
+    wall time.
     """
 
     id: str
