@@ -56,7 +56,7 @@ def test_the_report_as_json_has_the_matrix_shape():
     assert {**cell, **names} == cell and cell["schedules"] == 6 and set(cell["expected"]) == set(COUNTS)
     # two of the three providers cannot recognise a key, and each effect was known to its provider alone
     assert (cell["duplicated"], cell["untracked"], cell["verdict"]) == (4, 6, "invalid")
-    assert "real kills" in bench.render(report).title
+    assert "real kills" in bench.render(report).renderables[0].title
 
 
 def test_a_campaign_leaves_no_process_and_no_folder(tmp_path, monkeypatch):

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from labkit.bench.campaign import run as bench
 from labkit.check.invariants import Violation
 from labkit.matrix import matrix, render
 from labkit.model import Budgets, Done, Workflow
 from labkit.scenario import MOST_WAITS, Scenario
 from labkit.sim import explore
 from labkit.sim.lives import Simulation, first_life
+from tests.shapes import flow
 from tests.workflows import Notes, chain, workflow
 
 
@@ -127,3 +129,18 @@ def test_a_verdict_that_is_not_valid_says_each_reason(found, verdict, ok):
     assert (report.verdict, report.ok) == (verdict, ok)
     assert len(report.reasons()) == len(found)
     assert all(reason in str(report) for reason in report.reasons())
+
+
+def test_a_wait_that_nothing_ends_leaves_no_ok_in_the_bench():
+    report = bench(
+        engines=["snapshot", "hybrid"], policies=["ledger"], workflow=flow.restless, windows=["W1", "between"]
+    )
+    assert not report.ok and {each.engine for each in report.open} == {"snapshot"}
+    assert "waiting_for_timer in step doze" in report.open[0].reason
+    assert {(cell.engine, cell.verdict) for cell in report.cells} == {("snapshot", "unknown"), ("hybrid", "valid")}
+
+
+def test_a_workflow_that_fails_without_a_crash_is_not_benched(own_workflow, tmp_path):
+    spec = own_workflow("broken", "raise ValueError('no luck')")
+    with pytest.raises(LabError, match="no luck"):
+        bench(engines=["snapshot"], policies=["bare"], workflow=spec, inputs={"folder": str()})

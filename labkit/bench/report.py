@@ -14,7 +14,7 @@ from labkit.check.render import cell_table
 from labkit.check.verdict import Open, told
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 MOST_TOLD = 5
 
@@ -85,17 +85,7 @@ def report_of(
 
     `open` is what is unsettled about an engine and policy whatever crashes.
     """
-    tables = {
-        (engine, policy): CellTable(engine, policy, settings.provider)
-        for engine in settings.engines
-        for policy in settings.policies
-    }
-    for outcome in outcomes:
-        if outcome.observed:
-            table = tables[outcome.engine, outcome.policy]
-            table.add(outcome.window, outcome.observed, outcome.expected, outcome.violations, tuple(outcome.schedule))
-        else:
-            tables[outcome.engine, outcome.policy].not_judged(outcome.window, outcome.kind)
+    tables = _tables(settings, outcomes)
     not_judged = [_not_judged(outcome) for outcome in outcomes if outcome.kind != "judged"]
     unsettled = {names: [o.reason for o in open if (o.engine, o.policy) == names] for names in tables}
     return BenchReport(
@@ -117,14 +107,31 @@ def report_of(
     )
 
 
+def _tables(settings: Settings, outcomes: Sequence[Outcome]) -> dict[tuple[str, str], CellTable]:
+    """What was counted, by engine and policy."""
+    tables = {
+        (engine, policy): CellTable(engine, policy, settings.provider)
+        for engine in settings.engines
+        for policy in settings.policies
+    }
+    for outcome in outcomes:
+        if outcome.observed:
+            table = tables[outcome.engine, outcome.policy]
+            table.add(outcome.window, outcome.observed, outcome.expected, outcome.violations, tuple(outcome.schedule))
+        else:
+            tables[outcome.engine, outcome.policy].not_judged(outcome.window, outcome.kind)
+    return tables
+
+
 def _not_judged(outcome: Outcome) -> NotJudged:
     names = ("engine", "policy", "window", "schedule", "kind", "detail")
     same = {name: getattr(outcome, name) for name in names}
     return NotJudged(trial=outcome.id, error=outcome.said, **same)
 
 
-def render(report: BenchReport) -> Table:
+def render(report: BenchReport) -> Group:
     """The table for a terminal, one line an engine and policy; below it what could not be judged, and what is open."""
+    from rich.console import Group
     from rich.text import Text  # not markup: what a process printed may look like it
 
     title = (
@@ -135,6 +142,4 @@ def render(report: BenchReport) -> Table:
     notes = [*map(str, report.not_judged[:MOST_TOLD]), *told(report.open)]
     if len(report.not_judged) > MOST_TOLD:
         notes.append(f"{len(report.not_judged) - MOST_TOLD} more could not be judged; --json has them all")
-    if notes:
-        table.caption, table.caption_justify = Text("\n".join([str(table.caption), *notes])), "left"
-    return table
+    return Group(table, *map(Text, notes))
