@@ -233,3 +233,9 @@ def test_a_trial_that_missed_its_tap_leaves_no_ok_in_its_cell(own_workflow, tmp_
     assert sum(cell.not_reached for cell in missed) == report.not_reached == len(report.not_judged)
     assert all(cell.verdict != "valid" and "ok" not in mark(cell) for cell in missed)
     assert "never came to second/call:" in report.not_judged[0].error
+
+
+def test_a_workflow_that_fails_without_a_crash_is_not_benched(own_workflow, tmp_path):
+    spec = own_workflow("broken", "raise ValueError('no luck')")
+    with pytest.raises(LabError, match="no luck"):
+        bench.run(engines=["snapshot"], policies=["bare"], workflow=spec, inputs={"folder": str(tmp_path)})

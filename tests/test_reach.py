@@ -138,9 +138,3 @@ def test_a_wait_that_nothing_ends_leaves_no_ok_in_the_bench():
     assert not report.ok and {each.engine for each in report.open} == {"snapshot"}
     assert "waiting_for_timer in step doze" in report.open[0].reason
     assert {(cell.engine, cell.verdict) for cell in report.cells} == {("snapshot", "unknown"), ("hybrid", "valid")}
-
-
-def test_a_workflow_that_fails_without_a_crash_is_not_benched(own_workflow, tmp_path):
-    spec = own_workflow("broken", "raise ValueError('no luck')")
-    with pytest.raises(LabError, match="no luck"):
-        bench(engines=["snapshot"], policies=["bare"], workflow=spec, inputs={"folder": str()})
