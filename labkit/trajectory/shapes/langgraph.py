@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from labkit.trajectory.shapes import langchain
-from labkit.trajectory.shapes.entries import At, Entry, Model, refused
+from labkit.trajectory.shapes.entries import At, Between, Entry, refused
 from labkit.trajectory.shapes.harmless import CALL_FIELDS, MAX_DEPTH
 from labkit.trajectory.shapes.message import is_item, read_item
 from labkit.trajectory.shapes.twice import History
@@ -29,7 +29,7 @@ MAX_ROWS = 100_000
 
 
 def threads(where: str, database: Path) -> dict[str, list[Entry]]:
-    """The entries of each thread, and of each subgraph in it, `thread` or `thread/namespace`.
+    """The entries of each thread, with those of its subgraphs, which the thread's own state may state again.
 
     Raises InvalidInput when this is no database of checkpoints, or holds something that cannot be read as data.
     """
@@ -47,7 +47,9 @@ def threads(where: str, database: Path) -> dict[str, list[Entry]]:
         history, entries = found.setdefault(thread, (History(), []))
         for channel, value in _channels(at, _decoded(at, kind, blob)):
             entries += history.restate(read_item(*message) for message in _messages(channel, value))
-    return {thread: entries for thread, (_, entries) in found.items() if any(isinstance(e, Model) for e in entries)}
+    return {
+        thread: entries for thread, (_, entries) in found.items() if any(not isinstance(e, Between) for e in entries)
+    }
 
 
 def _rows(where: str, connection: sqlite3.Connection, pending: bool) -> Iterator[tuple[str, At, str, bytes]]:
@@ -57,7 +59,7 @@ def _rows(where: str, connection: sqlite3.Connection, pending: bool) -> Iterator
         raise refused(where, "", f"has {count:,} checkpoints, the limit is {MAX_ROWS:,}", "export fewer threads")
     whole = connection.execute(
         "SELECT thread_id, checkpoint_ns, checkpoint_id, type, checkpoint FROM checkpoints"
-        " ORDER BY thread_id, checkpoint_ns, checkpoint_id"
+        " ORDER BY thread_id, checkpoint_id, checkpoint_ns"
     ).fetchall()
     keys = {row[:3] for row in whole}
     written: dict[tuple[str, str, str], list[tuple[str, str, str, bytes]]] = {}
@@ -69,12 +71,12 @@ def _rows(where: str, connection: sqlite3.Connection, pending: bool) -> Iterator
             written.setdefault((key[0], key[1], key[2]), []).append((task, channel, kind, blob))
     if orphans := [key for key in written if key not in keys]:
         whole += [(*key, "null", b"") for key in orphans]
-        whole.sort(key=lambda row: row[:3])
+        whole.sort(key=lambda row: (row[0], row[2], row[1]))
     for thread, namespace, checkpoint, kind, blob in whole:
-        name = f"{thread}/{namespace}" if namespace else str(thread)
-        yield name, At(where, f"checkpoints.{checkpoint}"), kind, blob
+        name, space = str(thread), f"{namespace}." if namespace else ""
+        yield name, At(where, f"checkpoints.{space}{checkpoint}"), kind, blob
         for task, channel, kind, blob in written.get((thread, namespace, checkpoint), []):
-            yield name, At(where, f"writes.{checkpoint}.{task}.{channel}"), kind, blob
+            yield name, At(where, f"writes.{space}{checkpoint}.{task}.{channel}"), kind, blob
 
 
 def _decoded(at: At, kind: str | None, blob: Any) -> Any:
