@@ -24,7 +24,7 @@ def problem_of(step: Callable[..., Any], taken: Container[str]) -> str:
     `taken` are the names of the steps that the workflow has already.
     """
     if not inspect.isfunction(step):
-        return f"{step!r} is not a function"
+        return f"step {repr(step)[:80]} is not a function, expected a plain function of (ctx, state)"
     name = f"step {step.__name__}"
     if step.__name__ in taken or step.__name__ in RESERVED:
         return f"the step name {step.__name__} is taken"
@@ -35,6 +35,37 @@ def problem_of(step: Callable[..., Any], taken: Container[str]) -> str:
     except TypeError:
         return f"{name} takes {inspect.signature(step)}, expected (ctx, state)"
     return ""
+
+
+def place_of(step: Any) -> str:
+    """`file:line` where a step was written; where it was registered, when it is no function."""
+    code = getattr(step, "__code__", None)
+    if code is not None:
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    frame = inspect.currentframe()
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "an unknown place"
+
+
+def _is_ours(file: str) -> bool:
+    return Path(file).parent == Path(__file__).parent
+
+
+def check_finished(step: str, run_id: str, returned: Any) -> None:
+    """Raise StepFailed, with the author's file and line, when a step returned a coroutine or a generator."""
+    codes = (getattr(returned, name, None) for name in ("cr_code", "gi_code", "ag_code"))
+    code = next((found for found in codes if found is not None), None)
+    if code is None:
+        return
+    if not inspect.isasyncgen(returned):
+        returned.close()  # nobody is going to wait for it
+    raise StepFailed(
+        f"step {step} of run {run_id} returned a {type(returned).__name__} instead of doing its work: "
+        f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})",
+        safe="nothing of this step was committed",
+        next="write a plain function that awaits nothing: asyncio.run inside an activity runs asynchronous code",
+    )
 
 
 def check_names(what: str, names: Any) -> None:
@@ -63,6 +94,12 @@ def check_workflow(name: str, state: type[Any], targets: Mapping[str, Any], capa
     wrong = "" if name and isinstance(name, str) else f"its name is {name!r}"
     if not (inspect.isclass(state) and issubclass(state, msgspec.Struct)):
         wrong = f"its state is {state!r}, expected a class derived from labkit.model.State"
+    for key, target in targets.items():
+        if not hasattr(target, "capability"):
+            wrong = f"its target {key} is {repr(target)[:80]}, expected a Target(capability=...)"
+            raise InvalidInput(f"workflow {name!r}: {wrong}", safe="nothing was run")
+        check_names(f"workflow {name!r}: once_per of target {key}", target.once_per)
+        check_names(f"workflow {name!r}: may_change of target {key}", target.may_change)
     unknown = [
         f"{key}: {target.capability!r}" for key, target in targets.items() if target.capability not in capabilities
     ]
@@ -108,6 +145,7 @@ def _place_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, SyntaxError):
         file, line = error.filename, error.lineno
     else:
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        last = next((frame for frame in reversed(frames) if not _is_ours(frame.filename)), frames[-1])
         file, line = last.filename, last.lineno
     return f"{file}:{line}: ", f"mend line {line}"

@@ -109,14 +109,15 @@ class LiveContext(Recording):
             found = approvals.find(self.parts.store, request_id)
             answer = found.answer_to(role, question, about) if found else None
             if answer is None:
-                reason = f"{role} decides: {question}"
+                reason = f"{role} decides: {question}" + (f" about {approvals.content(about)}" if about else "")
                 ask = (self.run, request_id, self.step, role, question, about)
                 self.parts.log.ask(request_id, self.run.position, self._effects)
                 raise Suspend("waiting_for_approval", reason, lambda tx: approvals.request(tx, *ask))
             self.staged.append(lambda tx: approvals.use(tx, request_id))
             return answer
 
-        return self.call("approval", role, perform, _decisions, asked_of({"question": question, "about": about}))
+        asked = asked_of({"question": question, "about": about}) if self.parts.engine.journals else None
+        return self.call("approval", role, perform, _decisions, asked)
 
     def sleep_until(self, when: str) -> None:
         """Wait durably until `when`; see `model.Context`."""

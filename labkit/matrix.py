@@ -28,7 +28,7 @@ from labkit.model import CAPABILITIES, Workflow
 from labkit.own_engines import engine_names, engine_spec, importable
 from labkit.scenario import PROVIDERS, inputs_for, names_of
 from labkit.sim import Report, bound, explore
-from labkit.sim.counterexample import Counterexample
+from labkit.sim.counterexample import Counterexample, happens
 
 Combination = tuple[str, str, str]
 MOST_TOLD = 5
@@ -147,7 +147,7 @@ def render(report: MatrixReport) -> RenderableType:
     )
     surprises = [
         f"unexpected on {found['engine']}, {found['policy']}, {found['provider']}: {', '.join(found['differs'])}; "
-        f"crash at {', then at '.join(found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
+        f"{happens((), found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
     return Group(cell_table(report.cells, title, "schedules"), *surprises, *map(Text, told(report.open)))

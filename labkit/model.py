@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from labkit.authoring import check_workflow, problem_of
+from labkit.authoring import check_workflow, place_of, problem_of
 from labkit.calls import CAPABILITIES as CAPABILITIES
 from labkit.calls import ActivityCall as ActivityCall
 from labkit.calls import Decision as Decision
@@ -198,7 +198,11 @@ class Workflow(Generic[S]):
         """Register a plain function of (ctx, state) under its name; raise InvalidInput if it is unfit."""
         wrong = problem_of(function, taken=self.steps)
         if wrong:
-            raise InvalidInput(f"workflow {self.name}: {wrong}")
+            raise InvalidInput(
+                f"workflow {self.name}: {wrong} ({place_of(function)})",
+                safe="nothing was run",
+                next="write def name(ctx, state): ...; asynchronous code belongs in an activity, with asyncio.run",
+            )
         self.steps[function.__name__] = function
         return function
 

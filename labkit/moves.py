@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import isfunction
 from typing import Any, NamedTuple
 
+from labkit.authoring import check_finished
 from labkit.errors import InvalidInput, UnknownStep
 from labkit.model import TERMINAL, Context, Done, Run, Workflow
 
@@ -32,11 +34,12 @@ def close(ctx: Context, state: Any) -> Done:
 def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, *, deliver_first: bool) -> Move:
     """What `returned` means for `run` after step `name`; effects still to be delivered put the closing off.
 
-    Raises UnknownStep for a step that does not exist, InvalidInput for a closing status that does not exist.
+    Raises UnknownStep for a step that does not exist, InvalidInput for a closing status that does not exist, StepFailed
+    for a step that has only begun: it returned a coroutine or a generator.
     """
     done = Done("completed") if returned is None else returned
     if not isinstance(done, Done):
-        following = _step_returned(workflow, name, done)
+        following = _step_returned(workflow, name, run.run_id, done)
         if run.budgets.steps_remaining <= 1:
             done = Done("failed", f"budget_spent: no step is left after {name}")
     if isinstance(done, Done):
@@ -52,10 +55,11 @@ def next_move(workflow: Workflow[Any], run: Run[Any], name: str, returned: Any, 
     return Move(following, "running")
 
 
-def _step_returned(workflow: Workflow[Any], name: str, returned: Any) -> str:
+def _step_returned(workflow: Workflow[Any], name: str, run_id: str, returned: Any) -> str:
     """The name of the step that step `name` returned as the next one: a step, or its name."""
-    found = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
+    found = returned if isinstance(returned, str) else returned.__name__ if isfunction(returned) else ""
     if found not in workflow.steps:
+        check_finished(name, run_id, returned)
         said = found or repr(returned)[:80]
         raise UnknownStep(
             f"step {name} returned {said}: workflow {workflow.name} {workflow.version} has no step {said!r}",

@@ -53,7 +53,6 @@ def test_no_shorter_part_breaks_than_the_one_that_is_left(breaking):
 @pytest.mark.parametrize(
     "change",
     [
-        {"schedule": []},
         {"schedule": "run/begin:before#1"},
         {"format": "labkit-counterexample/99"},
         {"engine": None},

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from labkit.check.evidence import Evidence
+from labkit.check.repeats import same_identity
 from labkit.coordination.approvals import Approval
 from labkit.model import OUTCOME, TERMINAL
 from labkit.provider.protocol import Entry
@@ -72,6 +73,10 @@ def _duplicate(case: Judged) -> Iterator[str]:
     executed = case.evidence.executed()
     for subject in case.evidence.duplicated():
         yield f"{subject} was executed {executed[subject]} times"
+
+
+def _repeated(case: Judged) -> Iterator[str]:
+    yield from same_identity(case.evidence.outside)
 
 
 def _lost(case: Judged) -> Iterator[str]:
@@ -149,6 +154,7 @@ def _finished(case: Judged) -> Iterator[str]:
 
 INVARIANTS: dict[str, Callable[[Judged], Iterator[str]]] = {
     "no duplicate effect": _duplicate,
+    "an effect happens once for its business identity": _repeated,
     "no lost effect": _lost,
     "no untracked effect": _untracked,
     "acknowledged progress is kept": _progress,

@@ -109,7 +109,7 @@ def replay(
 
     from labkit.cases import known_case
     from labkit.lab.facade import Lab
-    from labkit.sim.counterexample import Counterexample
+    from labkit.sim.counterexample import Counterexample, happens
     from labkit.sim.simulate import replay as play
     from labkit.sim.simulate import shortest
 
@@ -124,7 +124,7 @@ def replay(
     data = {"counterexample": found, "violations": broken, "shortest": enough, "timeline": timeline.data()}
     said = [f"broken rule '{each['invariant']}': {each['text']}" for each in broken]
     said = said or ["no invariant is broken any more"]
-    said += [f"enough: crash at {', then at '.join(enough)}"] if enough != found.schedule else []
+    said += [f"enough: {happens(found.faults, enough)}"] if enough != found.schedule else []
     emit(as_json, data, lambda: Group(timeline, "", *said))
     raise typer.Exit(1 if broken else 0)
 
@@ -157,11 +157,11 @@ def interleave(
 
 def _played_again(lab: Lab, flow: Workflow[Any], found: Counterexample) -> Timeline:
     """The schedule once more, in a lab that keeps traces."""
-    run_id = "run-1"
+    run_id, killed = "run-1", None
     for tap in found.schedule:
         killed = lab.kill(flow, at=tap, real=False, run_id=run_id, **found.inputs)
     with suppress(LabError):  # how it ended is among the violations
-        if killed.run is None:
+        if killed is None or killed.run is None:
             lab.start(flow, run_id=run_id, approve=True, **found.inputs)
         else:
             lab.resume(run_id, approve=True)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from labkit.asked import asked_of, differences
-from labkit.canonical import request_hash
+from labkit.canonical import canonical, request_hash
 from labkit.codec import encode, read_back
 from labkit.effects.key import bounds_of_run, effect_of
 from labkit.errors import EffectRejected, InvalidState, StaleWrite
@@ -72,6 +72,15 @@ class Entry(msgspec.Struct, kw_only=True):
     def effect(self) -> str:
         """The effect's name in taps: its step, or `step/n` for the nth effect of one visit to it."""
         return effect_of(self.subject)
+
+    def is_about(self, identity: str) -> bool:
+        """True for this business identity; an effect that was planned without one is told by its request."""
+        if self.identity:
+            return self.identity == identity
+        target, operation, fields = msgspec.json.decode(identity)
+        request = read_back(_requests, self.request, f"request of effect {self.effect_key}")
+        named = {name: request.get(name) for name in fields}
+        return (self.target, self.operation, canonical(named)) == (target, operation, canonical(fields))
 
     def order(self) -> Order:
         """The effect as it is sent to the provider, always with its key; raise InvalidState if it was tampered with."""
@@ -152,10 +161,10 @@ def check_identity(source: Store | Tx, identity: str, effect_key: str, staged: I
     if not identity:
         return
     low, high = bounds_of_run(effect_key)
-    where = f"{_SELECT} WHERE effect_key>? AND effect_key<? AND identity=? ORDER BY effect_key"
-    kept = [Entry(**dict(zip(FIELDS, row, strict=True))) for row in source.rows(where, low, high, identity)]
-    for other in (*kept, *(entry for entry in staged if entry.identity == identity)):
-        if other.effect_key != effect_key and other.status not in UNDONE:
+    where = f"{_SELECT} WHERE effect_key>? AND effect_key<? ORDER BY effect_key"
+    rows = source.rows(where, low, high)
+    for other in (*(Entry(**dict(zip(FIELDS, row, strict=True))) for row in rows), *staged):
+        if other.effect_key != effect_key and other.status not in UNDONE and other.is_about(identity):
             receipt = f", receipt {other.receipt_id}" if other.receipt_id else ""
             raise EffectRejected(
                 "repeats_effect",

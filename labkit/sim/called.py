@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from labkit.check.alone import repeated_without_crash
 from labkit.check.evidence import gather
 from labkit.check.faulted import judge_alone, judge_crashed
 from labkit.check.invariants import Judged, Violation
@@ -71,7 +72,7 @@ def held_against(scenario: Scenario, simulation: Simulation) -> Held:
         called = Called(scenario, simulation)
         return Held(called.own, called, called.broken)
     life = first_life(simulation)
-    return Held(life, Oracle(scenario, life.log.returned, simulation), [])
+    return Held(life, Oracle(scenario, life.log.returned, simulation), repeated_without_crash(life.evidence))
 
 
 def _life(simulation: Simulation) -> Life:

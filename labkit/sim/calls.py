@@ -13,6 +13,7 @@ from labkit.check.evidence import Evidence
 from labkit.check.fault_theory import MARKS, allowed, fault_rule
 from labkit.check.faulted import RESULT
 from labkit.check.invariants import Violation
+from labkit.check.repeats import same_request
 from labkit.effects.key import effect_of
 from labkit.errors import InvalidInput
 from labkit.provider.faults import CALL_FAULTS, UNCLEAR, faults_for
@@ -31,7 +32,8 @@ class FaultCell(msgspec.Struct, kw_only=True):
 
     `alone` names what the fault did without a crash: duplicated, lost, untracked, ambiguous, or the invariant that it
     broke. `invariants` counts schedules by the invariant that they broke. `expected` is the rule of theory, empty where
-    the workflow itself deals with the error. `unexpected` counts the schedules that theory did not foresee.
+    the workflow itself deals with the error. `unexpected` counts the schedules that theory did not foresee. `questions`
+    are effects that may be one, and that a run without the fault does not make.
     """
 
     engine: str
@@ -47,6 +49,7 @@ class FaultCell(msgspec.Struct, kw_only=True):
     expected: str
     unexpected: int
     counterexample: Counterexample | None
+    questions: list[str] = []
 
     @property
     def name(self) -> str:
@@ -60,7 +63,8 @@ class FaultCell(msgspec.Struct, kw_only=True):
     def left(self) -> list[str]:
         """What was left open."""
         count = self.ambiguous
-        return [f"{self.name} at {self.effect}: an effect was left for a person ({count}x)"] if count else []
+        waits = [f"{self.name} at {self.effect}: an effect was left for a person ({count}x)"] if count else []
+        return [*waits, *(f"{self.name} at {self.effect}: {question}" for question in self.questions)]
 
 
 def fault_name(fault: str) -> str:
@@ -99,11 +103,14 @@ def sweep(
     scenario: Scenario, usual: Evidence, faults: Sequence[str], progress: Callable[[int], None] | None = None
 ) -> list[FaultCell]:
     """A cell for each of `faults` at each effect call of `usual`, the run of `scenario` without a crash."""
-    cells = []
+    cells: list[FaultCell] = []
+    known = same_request(usual.outside)
     for target, operation, nth, subject in calls_of(usual) if faults else ():
         for fault in faults:
             with_it = replace(scenario, faults=(*scenario.faults, *faults_for(fault, target, operation, nth)))
-            cells.append(_cell(Judge(with_it), subject, fault))
+            judge = Judge(with_it)
+            cells.append(_cell(judge, subject, fault))
+            cells[-1].questions = [each for each in judge.questions if each not in known]
             if progress:
                 progress(cells[-1].schedules)
     return cells

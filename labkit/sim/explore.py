@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from labkit.arguments import checked
-from labkit.check.cells import CellTable, Observed
+from labkit.check.alone import explained
+from labkit.check.cells import MOST_TOLD, CellTable, Observed
 from labkit.check.invariants import NO_STEPS, Violation
 from labkit.check.theory import Crashed, Outlook
 from labkit.check.verdict import missing
@@ -119,6 +120,8 @@ class Explorer(Judge):
             ambiguous=self.ambiguous,
             counterexample=self._counterexample(),
             missing=missing(self.reference.evidence, self.reference.taps),
+            questions=list(self.questions)[:MOST_TOLD],
+            without_crash=explained(self.by_itself, self.reference.evidence),
         )
         found.cells = self.table.finish(found.wrong(), found.unsettled())
         return found
@@ -169,6 +172,8 @@ class Explorer(Judge):
             self._progress(count)
 
     def _counterexample(self) -> Counterexample | None:
+        if self.by_itself:
+            return Counterexample.of(self.scenario, [], explained(self.by_itself, self.reference.evidence))
         if self._broken is None:
             return None
         crashes, violations = self._broken

@@ -6,6 +6,7 @@ from collections import Counter
 
 from labkit.check.cells import Observed
 from labkit.check.invariants import Judged, Violation
+from labkit.check.repeats import same_request
 from labkit.check.windows import acknowledged
 from labkit.scenario import Scenario
 from labkit.sim.called import held_against
@@ -15,7 +16,8 @@ from labkit.sim.lives import Image, Life, Simulation
 class Judge:
     """Tells what a life after crashes broke, by the `reference`: the life of the same scenario without any crash.
 
-    `broken` is what that one breaks itself, in a scenario whose calls go wrong.
+    `broken` is what that one breaks itself, `by_itself` the same where no call goes wrong. `questions` are effects
+    that may be one, in any life that was judged.
 
     Raises InvalidInput or LabError for a scenario that does not work by itself.
     """
@@ -24,6 +26,8 @@ class Judge:
         self.scenario = scenario
         self.simulation = Simulation(scenario)
         self.reference, self.oracle, self.broken = held_against(scenario, self.simulation)
+        self.by_itself = [] if scenario.faults else self.broken
+        self.questions = dict.fromkeys(same_request(self.reference.evidence.outside))
         self._commits = Counter(acknowledged(self.reference.taps))
 
     def judge(
@@ -46,6 +50,9 @@ class Judge:
         violations = self.oracle.judge(judged, image.values.then(life.log))
         if life.error:
             violations.append(Violation("every recovery ends", life.error))
+        if self.by_itself:  # no crash is blamed for what happens without one
+            violations = [each for each in violations if each not in self.by_itself]
+        self.questions.update(dict.fromkeys(same_request(life.evidence.outside)))
         return violations, Observed.of(life.evidence, untracked, violations)
 
 

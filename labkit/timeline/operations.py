@@ -10,6 +10,7 @@ from operator import itemgetter
 
 import msgspec
 
+from labkit.check.repeats import marks
 from labkit.check.windows import windows
 from labkit.effects.ledger import Entry as Effect
 from labkit.provider.protocol import Entry
@@ -21,7 +22,7 @@ LEDGER_AFTER |= {"cleared": "planned", "wait": "ambiguous", "compensated": "comp
 
 
 class Happening(msgspec.Struct, kw_only=True):
-    """One entry of the provider's ledger on the timeline; `mark` is empty, `duplicate` or `again`."""
+    """One entry of the provider's ledger on the timeline; `mark` is empty, `duplicate`, `question` or `again`."""
 
     seq: int
     kind: str
@@ -142,6 +143,7 @@ def place(entries: list[Entry], processes: list[ProcessTrace], made: list[list[O
     moments.sort(key=itemgetter(0))
     times = [at for at, _, _ in moments]
     seen: Counter[tuple[str, str]] = Counter()
+    twice = marks(entries)
     for entry in entries:
         seen[entry.kind, entry.subject] += 1
         after = bisect_right(times, entry.at)
@@ -149,11 +151,11 @@ def place(entries: list[Entry], processes: list[ProcessTrace], made: list[list[O
         if entry.kind == "activity" and after < len(moments) and moments[after][1] == moments[place][1]:
             place = after
         if moments:
-            moments[place][2].outside.append(_happening(entry, seen[entry.kind, entry.subject]))
+            moments[place][2].outside.append(_happening(entry, seen[entry.kind, entry.subject], twice))
 
 
-def _happening(entry: Entry, repeat: int) -> Happening:
-    mark = "" if repeat == 1 else {"activity": "again", "effect": "duplicate"}.get(entry.kind, "")
+def _happening(entry: Entry, repeat: int, twice: dict[int, str]) -> Happening:
+    mark = twice.get(entry.seq, "") if repeat == 1 else {"activity": "again", "effect": "duplicate"}.get(entry.kind, "")
     return Happening(seq=entry.seq, kind=entry.kind, text=describe(entry), mark=mark)
 
 

@@ -15,6 +15,7 @@ from labkit.timeline.timeline import Lane, Timeline
 
 RED, AMBER, GREEN, BLUE = "#e5484d", "#c9820a", "#2f9e5f", "#3b82d6"
 LEDGER = {"planned": ("none", "3 2"), "executing": (BLUE, ""), "confirmed": (GREEN, ""), "compensated": (GREEN, "3 2")}
+FLAGS = {"duplicate": (RED, "DUPLICATE"), "question": (AMBER, "TWICE?")}  # what is written at an effect
 LEDGER |= {"ambiguous": (AMBER, ""), "rejected": (RED, "")}
 WINDOW_Y, STEP_Y, CALL_Y, LEDGER_Y, PROVIDER_Y, HEIGHT = 22, 38, 82, 112, 146, 204  # pixels from the top of a process
 WIDER = "wider than this column: scroll it to the right →"
@@ -152,16 +153,13 @@ class _Process:
 
     def _effect(self, happening: Happening, x: float, nth: int) -> str:
         y = PROVIDER_Y + 2 + 24 * nth
-        colour = RED if happening.mark == "duplicate" else GREEN
+        flagged, said = FLAGS.get(happening.mark, (GREEN, ""))
         what, _, receipt = happening.text.partition(" → ")
-        around = (
-            f'<circle cx="{x:.1f}" cy="{y}" r="11" fill="none" stroke="{RED}" stroke-width="2"/>'
-            if happening.mark
-            else ""
-        )
-        flag = text(x, y + 44, "DUPLICATE", "s c b", f'style="fill:{RED}"') if happening.mark == "duplicate" else ""
+        ring = f'<circle cx="{x:.1f}" cy="{y}" r="11" fill="none" stroke="{flagged}" stroke-width="2"/>'
+        around = ring if happening.mark else ""
+        flag = text(x, y + 44, said, "s c b", f'style="fill:{flagged}"') if said else ""
         return (
-            f'<path d="M{x:.1f} {y - 7} l7 7 l-7 7 l-7 -7 z" fill="{colour}"/>{around}{flag}'
+            f'<path d="M{x:.1f} {y - 7} l7 7 l-7 7 l-7 -7 z" fill="{flagged}"/>{around}{flag}'
             + text(x, y + 21, what, "s c")
             + text(x, y + 32, receipt, "s c m")
         )

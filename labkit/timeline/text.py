@@ -17,6 +17,7 @@ from labkit.timeline.timeline import Lane, Timeline
 WIDTH = 100
 MARKS = {
     "duplicate": "DUPLICATE",
+    "question": "TWICE?",
     "again": "again",
     "lost": "LOST",
     "ambiguous": "AMBIGUOUS",
@@ -28,6 +29,7 @@ STYLES = {
     "lost": "bold red",
     "ambiguous": "bold yellow",
     "waiting": "yellow",
+    "question": "bold yellow",
     "again": "magenta",
     "fine": "green",
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.check.repeats import same_identity, same_request
 from labkit.check.windows import MEANING
 from labkit.effects.ledger import Entry
 from labkit.effects.policies import POLICIES
@@ -38,7 +39,7 @@ class Lane(msgspec.Struct, kw_only=True):
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out: `mark` is duplicate, again, lost, ambiguous, waiting or fine."""
+    """Something that stands out: `mark` is duplicate, question, again, lost, ambiguous, waiting or fine."""
 
     mark: str
     text: str
@@ -107,6 +108,8 @@ class Timeline(msgspec.Struct, kw_only=True):
                 mark, verb = ("duplicate", "executed") if kind == "effect" else ("again", "called")
                 what = " and ".join(describe(entry) for entry in entries) if kind == "effect" else describe(entries[0])
                 found.append(Finding(mark=mark, text=f"{verb} {len(entries)} times: {what}"))
+        found += [Finding(mark="duplicate", text=text) for text in same_identity(self.outside)]
+        found += [Finding(mark="question", text=text) for text in same_request(self.outside)]
         for effect in self.effects:
             if effect.status == "ambiguous":
                 text = f"{effect.effect_key}: {effect.last_error}; {effect.reconcile}"

@@ -17,7 +17,18 @@ from labkit.model import Workflow
 from labkit.provider.faults import Fault
 from labkit.scenario import Scenario
 
-FILES = ("approvals", "effects", "engines", "outbox", "owners", "promises", "recovery", "runners", "workflows")
+FILES = (
+    "approvals",
+    "effects",
+    "engines",
+    "identity",
+    "outbox",
+    "owners",
+    "promises",
+    "recovery",
+    "runners",
+    "workflows",
+)
 MUTANTS: list[Mutant] = []
 
 

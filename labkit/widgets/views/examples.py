@@ -41,7 +41,7 @@ class Examples:
         places = [at for at, found in enumerate(windows(taps)) if found == window]
         known = self._found.get((engine, policy, provider))
         names = [str(tap) for tap in taps]
-        if known and len(known.schedule) <= MOST_CRASHES and known.schedule[0] in {names[at] for at in places}:
+        if known and 0 < len(known.schedule) <= MOST_CRASHES and known.schedule[0] in {names[at] for at in places}:
             return Example(known, self._lived(rehearsal, known.schedule), True)
         tried = {rehearsal.image((rehearsal.first, at)): at for at in reversed(places)}  # the first tap of each image
         told = {at: rehearsal.after([(rehearsal.first, at)]) for at in sorted(tried.values())}

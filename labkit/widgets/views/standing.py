@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from labkit.check.evidence import Evidence
+from labkit.coordination.approvals import Approval
 from labkit.effects.ledger import Entry
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
@@ -64,6 +65,10 @@ def waiting(lab: Lab, also: str = "") -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: (order.index(each["status"]), each["run"]))
 
 
+def _question(asks: Approval) -> dict[str, str]:
+    return {"step": asks.step, "role": asks.role, "text": asks.question, "about": asks.about}
+
+
 def _left(known: Evidence, status: str) -> bool:
     """Whether a closed run has left an effect in doubt, or effects that stand though it did not complete."""
     doubt = any(entry.status in ("ambiguous", "executing") for entry in known.effects)
@@ -83,7 +88,7 @@ def _run(known: Evidence, engine: str) -> dict[str, Any]:
         "reason": run.reason,
         "done": run.completed_steps,
         "stands": STANDS.get(run.status, CLOSED),
-        "question": {"step": asks.step, "role": asks.role, "text": asks.question} if asks else None,
+        "question": _question(asks) if asks else None,
         "effects": [_effect(entry, known, run.status) for entry in sorted(known.effects, key=_settled)],
         "actions": list(_run_actions(run.run_id, run.status)),
     }

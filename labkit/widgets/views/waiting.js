@@ -53,7 +53,7 @@ function effectOf(effect, run, board) {
 
 function runOf(run, board) {
   if (run.problem) return `<section class="ct-card wb-run" aria-label="${esc(run.run)}"><p class="ct-name">${esc(run.run)} <span class="ct-verdict ct-unknown">${WAITS[run.status] || words(run.status)}</span></p><p class="wb-problem">${esc(run.problem)}</p></section>`;
-  const asks = run.question ? `<p class="wb-question"><b>${esc(run.question.role)}, ${esc(run.question.step)}:</b> ${esc(run.question.text)}</p>` : "";
+  const asks = run.question ? `<p class="wb-question"><b>${esc(run.question.role)}, ${esc(run.question.step)}:</b> ${esc(run.question.text)}${run.question.about ? ` <span class="wb-about">about ${esc(run.question.about)}</span>` : ""}</p>` : "";
   const reason = run.reason && !run.question && !run.effects.some((effect) => run.reason.includes(effect.key)) ? `<p>${esc(run.reason)}</p>` : "";
   return `<section class="ct-card wb-run" aria-label="${esc(run.run)}">
     <p class="ct-name">${esc(run.run)} <span class="ct-verdict ct-unknown">${WAITS[run.status] || `■ ${words(run.status)}`}</span></p>
