@@ -70,6 +70,8 @@ TIME_OUTS = [
     '{"success": false, "error": "TimeoutError: act() timed out \u2014 try a different description"}',
     '{"isError": true, "message": "deadline exceeded"}',
     '"Error: timed out"',
+    '{"error": {"code": 504}}',
+    '{"isError": true, "content": [{"type": "text", "text": "MCP error -32001: Request timed out"}]}',
     '[{"type": "text", "text": "Error: timed out after 30 s"}]',
 ]
 FAILURES = [
@@ -85,6 +87,8 @@ FAILURES = [
     '{"error": "insufficient funds", "hint": "the last session timed out"}',
     '{"success": false, "reason": "already refunded"}',
     '{"status": 404, "message": "no such order"}',
+    '{"error": {"code": 404, "detail": "504 units asked for"}}',
+    '{"isError": true, "content": [{"type": "text", "text": "no such order"}]}',
 ]
 ANSWERS = [
     "",

@@ -5,6 +5,7 @@ This is read from the recording alone. What a crash would have done to it is ano
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence, Set
 from typing import Any
@@ -20,7 +21,7 @@ SHORT = 72  # characters of a call or a result in its short form
 class Site(msgspec.Struct, kw_only=True):
     """One call: the `turn` (from 1) and `place` where it was asked for, `call` in a short form, and how it ended.
 
-    `said` is the beginning of what stands in the place of its result.
+    `said` is the beginning of what stands in the place of its result, `notes` is what the reader found odd about it.
     """
 
     turn: int
@@ -30,6 +31,7 @@ class Site(msgspec.Struct, kw_only=True):
     call: str
     outcome: str
     said: str = ""
+    notes: list[str] = msgspec.field(default_factory=list)
 
     @property
     def at(self) -> str:
@@ -136,6 +138,7 @@ def site(call: ToolCall, turn: int) -> Site:
         call=short_call(call),
         outcome=call.outcome,
         said=shortened(call.result or ""),
+        notes=call.notes,
     )
 
 
@@ -148,7 +151,10 @@ def short_call(call: ToolCall) -> str:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "..."
 
 
 def shortened(text: str, end: str = "") -> str:
@@ -164,7 +170,7 @@ def _repeated(made: Iterable[tuple[Site, ToolCall]], rules: Sequence[SameEffect]
     groups: dict[tuple[str, str, str], list[Site]] = {}
     for where, call in made:
         rule = next((rule for rule in rules if rule.key(call)), None)
-        key = (str(rule), rule.key(call)) if rule else ("", canonical(call.arguments))
+        key = (str(rule), rule.key(call)) if rule else ("", canonical(call.arguments) + call.unreadable)
         groups.setdefault((call.name, *key), []).append(where)
     return [
         Repeat(tool=tool, kind=_kind(rule, calls), same=rule or "equal arguments", calls=calls)

@@ -13,8 +13,6 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-import msgspec
-
 from labkit.errors import InvalidInput
 from labkit.trajectory.model import ToolCall, Trajectory
 
@@ -47,8 +45,8 @@ def canonical(value: Any) -> str:
     """
     try:
         return json.dumps(_plain(value), sort_keys=True)
-    except RecursionError:  # nested so deeply that nobody asks for its number forms
-        return msgspec.json.encode(value, order="sorted").decode()
+    except RecursionError:
+        return "nested too deeply"  # equal to all that are: a question too many hides nothing
 
 
 def _plain(value: Any) -> Any:

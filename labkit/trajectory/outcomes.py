@@ -48,6 +48,7 @@ _LOST = re.compile(
     r"|\boutcome (?:is )?unknown\b",
     re.I,
 )
+_CODE = re.compile(r"(?m)^(?:50[24]|408)$|\"(?:code|status\w*)\": ?\"?(?:50[24]|408)\b")
 SUBJECT = (
     r"(?:the |this |a |mcp |http |api |tool |client )*(?:request|operation|call|command|execution|connection|socket"
     r"|read|gateway|server|upstream|function|action|query|response|process|api|tool|mcp|http\S*|\w*[_.(]\S*)"
@@ -63,7 +64,19 @@ _NOTICE = re.compile(
 _ERROR = re.compile(r"\s*[\[(<*]*\s*error\b", re.I)
 _BAD = {"error", "failed", "failure", "timeout", "timed_out", "timed out", "timedout", "interrupted", "aborted"}
 _CODES = ("status", "code", "status_code", "statusCode")
-_SAID = ("error", "errors", *_CODES, "type", "error_type", "message", "detail", "details", "reason", "note", "title")
+_SAID: tuple[str, ...] = (
+    "error",
+    "errors",
+    *_CODES,
+    "type",
+    "error_type",
+    "message",
+    "detail",
+    "details",
+    "reason",
+    "note",
+)
+_SAID += ("title", "content", "text", "output")
 UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 
 
@@ -119,7 +132,7 @@ def _of_error(said: str) -> str:
     told = _of_notice(said)
     if told in (NOT_MADE, PLACEHOLDER):
         return told
-    if _LOST.search(said) or re.search(r"(?m)^50[24]$|^408$", said):
+    if _LOST.search(said) or _CODE.search(said):
         return TIMED_OUT
     return PLACEHOLDER if len(said) <= MAX_NOTICE and _STOPPED.match(said.strip(" \t\n[](){}<>.:")) else FAILED
 

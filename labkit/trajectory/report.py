@@ -121,7 +121,9 @@ def render(report: Report) -> RenderableType:
 
 def _table(report: Report) -> Table:
     runs = f"{report.trajectories} recorded run{'' if report.trajectories == 1 else 's'}"
-    title = f"What one crash would do: {runs}, {report.effects} effect calls"
+    effects = f"{report.effects} effect call{'' if report.effects == 1 else 's'}"
+    failed = f", {report.effects_failed} failed when recorded" if report.effects_failed else ""
+    title = f"What one crash would do: {runs}, {effects}{failed}"
     table = Table(title=title, box=SIMPLE_HEAD, show_edge=False, padding=0)
     for name in ("engine", "policy"):
         table.add_column(name, no_wrap=True)

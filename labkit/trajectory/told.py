@@ -41,7 +41,7 @@ def what_has_happened(happened: Sequence[Happened], what: str) -> list[str]:
         *_section(f"One {what} made twice: {_count(duplicates, 'duplicate')}", duplicates, _repeat),
         *_section(f"Twice in one run, is it meant? {_count(questions, what)}", questions, _repeat),
         *_section(f"Results that belong to no call: {_count(strays, 'result')}", strays, _stray),
-        *_section(f"Never made: {_count(never, 'call')}", never, _ended),
+        *_section(f"Never made: {_count(never, 'call')}", never, _never),
     ]
     if any(len({site.id for site in each.calls}) > 1 for _, each in duplicates + questions):
         lines.append(f"  {KEY}{' (--same-effect FIELDS)' if questions else ''}.")
@@ -59,6 +59,8 @@ def and_(words: Sequence[str]) -> str:
 
 def ended(site: Site) -> str:
     """How a call ended, with the beginning of what was said."""
+    if site.outcome == "unclear" and site.notes:
+        return "; ".join(site.notes)
     told = OUTCOME.get(site.outcome, site.outcome)
     return f"{told}: {site.said}" if site.said and site.outcome != "unclear" else told
 
@@ -86,6 +88,13 @@ def _section(title: str, found: Sequence[tuple[str, T]], told: Callable[[str, T]
 
 def _ended(run: str, site: Site) -> list[str]:
     return [f"{run}, {site.at}: {site.call}", f"  {ended(site)}"]
+
+
+def _never(run: str, site: Site) -> list[str]:
+    return [
+        f"{run}, {site.at}: {site.call}",
+        f"  {site.said or '; '.join(site.notes) or 'its arguments cannot be read'}",
+    ]
 
 
 def _repeat(run: str, repeat: Repeat) -> list[str]:
