@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -28,11 +28,21 @@ from labkit.model import CAPABILITIES, Workflow
 from labkit.own_engines import engine_names, engine_spec, importable
 from labkit.scenario import PROVIDERS, inputs_for, names_of
 from labkit.sim import Report, bound, explore
+from labkit.sim.calls import FaultCell, Wanted, wanted
 from labkit.sim.counterexample import Counterexample, happens
+from labkit.sim.fault_table import fault_table
 
 Combination = tuple[str, str, str]
 MOST_TOLD = 5
 Progress = Callable[[int, int], None]
+
+
+class How(NamedTuple):
+    """How each combination is explored."""
+
+    crashes: int
+    call_faults: Wanted
+    inputs: dict[str, Any]
 
 
 class MatrixReport(msgspec.Struct, kw_only=True):
@@ -53,6 +63,7 @@ class MatrixReport(msgspec.Struct, kw_only=True):
     disagreements: list[dict[str, Any]]
     counterexamples: list[Counterexample]
     open: list[Open] = []
+    call_faults: list[FaultCell] = []
 
     @property
     def ok(self) -> bool:
@@ -68,12 +79,14 @@ def matrix(
     policies: tuple[str, ...] = (),
     providers: tuple[str, ...] = (),
     crashes: int = 1,
+    call_faults: Wanted = None,
     inputs: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> MatrixReport:
     """Explore every combination; names left out mean all (three engines, four policies, three providers).
 
-    An engine may be a class. `progress(done, of)` follows each combination. Raises InvalidInput for an unknown name.
+    An engine may be a class. `call_faults` are tried besides, as `explore` does. `progress(done, of)` follows each
+    combination. Raises InvalidInput for an unknown name.
     """
     combinations = list(
         product(
@@ -82,24 +95,27 @@ def matrix(
             names_of("provider", providers, PROVIDERS, CAPABILITIES),
         )
     )
-    begun, inputs = time.perf_counter(), inputs_for(workflow, inputs)
+    wanted(call_faults)
+    begun, how = time.perf_counter(), How(crashes, call_faults, inputs_for(workflow, inputs))
     reports: dict[Combination, Report] = {}
-    for done, (combination, report) in enumerate(_explore_all(workflow, combinations, crashes, inputs), 1):
+    for done, (combination, report) in enumerate(_explore_all(workflow, combinations, how), 1):
         reports[combination] = report
         if progress:
             progress(done, len(combinations))
     ordered = [reports[combination] for combination in combinations]
+    faulted = [cell for report in ordered for cell in report.call_faults]
     return MatrixReport(
         workflow=workflow.name,
         crashes=crashes,
         schedules=sum(report.schedules for report in ordered),
         seconds=time.perf_counter() - begun,
         cells=[cell for report in ordered for cell in report.cells],
-        unexpected=sum(report.unexpected for report in ordered),
+        unexpected=sum(report.unexpected for report in ordered) + sum(cell.unexpected for cell in faulted),
         recoveries=sum(report.recoveries for report in ordered),
         disagreements=[found for report in ordered for found in report.disagreements[:MOST_TOLD]],
         counterexamples=[report.counterexample for report in ordered if report.counterexample],
         open=[found for report in ordered for found in _open(report)],
+        call_faults=faulted,
     )
 
 
@@ -109,20 +125,21 @@ def _open(report: Report) -> Iterator[Open]:
 
 
 def _explore_all(
-    workflow: Workflow[Any], combinations: list[Combination], crashes: int, inputs: dict[str, Any]
+    workflow: Workflow[Any], combinations: list[Combination], how: How
 ) -> Iterator[tuple[Combination, Report]]:
     name = name_of(workflow)
     cores = min(os.cpu_count() or 1, len(combinations))
     alone = not all(importable(engine) for engine, _, _ in combinations)
-    if name is None or alone or cores == 1 or crashes == 1:  # starting processes would take longer than one crash each
+    few = how.crashes == 1 and not how.call_faults
+    if name is None or alone or cores == 1 or few:  # starting processes would take longer than one crash each
         for combination in combinations:
-            yield combination, _explore_one(workflow, combination, crashes, inputs)
+            yield combination, _explore_one(workflow, combination, how)
         return
     with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
         jobs: dict[Future[bytes], Combination] = {}
         for combination in combinations:
             spec = (engine_spec(combination[0]), *combination[1:])
-            jobs[pool.submit(_explore_by_name, name, spec, crashes, inputs)] = combination
+            jobs[pool.submit(_explore_by_name, name, spec, how)] = combination
         try:
             for job in as_completed(jobs):
                 yield jobs[job], msgspec.json.decode(job.result(), type=Report)
@@ -130,24 +147,31 @@ def _explore_all(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _explore_one(workflow: Workflow[Any], combination: Combination, crashes: int, inputs: dict[str, Any]) -> Report:
+def _explore_one(workflow: Workflow[Any], combination: Combination, how: How) -> Report:
     engine, policy, provider = combination
-    return explore(workflow, engine=engine, policy=policy, provider=provider, crashes=crashes, **inputs)
+    names: dict[str, Any] = {"engine": engine, "policy": policy, "provider": provider}
+    return explore(workflow, **names, crashes=how.crashes, call_faults=how.call_faults, **how.inputs)
 
 
-def _explore_by_name(name: str, combination: Combination, crashes: int, inputs: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(_explore_one(find_workflow(name), combination, crashes, inputs))
+def _explore_by_name(name: str, combination: Combination, how: How) -> bytes:
+    return msgspec.json.encode(_explore_one(find_workflow(name), combination, how))
 
 
 def render(report: MatrixReport) -> RenderableType:
     """The table for a terminal, one line a combination; below it the first schedules that theory did not expect."""
     title = (
         f"{report.workflow}: all {report.schedules:,} schedules of {bound(report.crashes)}, "
-        f"{report.seconds:.1f} s, {report.unexpected} unexpected"
+        f"{report.seconds:.1f} s, {sum(cell.unexpected for cell in report.cells)} unexpected"
     )
     surprises = [
         f"unexpected on {found['engine']}, {found['policy']}, {found['provider']}: {', '.join(found['differs'])}; "
         f"{happens((), found['schedule'])}{''.join(f'; {text}' for text in found['told'][:1])}"
         for found in report.disagreements[:MOST_TOLD]
     ]
-    return Group(cell_table(report.cells, title, "schedules"), *surprises, *map(Text, told(report.open)))
+    surprises += [
+        f"unexpected on {cell.engine}, {cell.policy}, {cell.provider}: {cell.name} at {cell.effect}: theory says "
+        f"{cell.expected}, without a crash it did {', '.join(cell.alone) or 'nothing wrong'}"
+        for cell in [cell for cell in report.call_faults if cell.unexpected][:MOST_TOLD]
+    ]
+    second = [fault_table(report.call_faults)] if report.call_faults else []
+    return Group(cell_table(report.cells, title, "schedules"), *second, *surprises, *map(Text, told(report.open)))

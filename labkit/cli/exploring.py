@@ -36,6 +36,7 @@ def matrix(
     policy: options.Policies = None,
     provider: options.Providers = None,
     crashes: options.Crashes = 1,
+    call_faults: options.CallFaults = None,
     case: options.Case = None,
     inputs: options.Inputs = None,
     as_json: options.Json = False,
@@ -55,6 +56,7 @@ def matrix(
             **chosen,
             providers=options.providers(provider),
             crashes=crashes,
+            call_faults=call_faults or None,
             inputs=given,
             progress=tell,
         )
@@ -70,6 +72,7 @@ def explore(
     provider: options.Provider = "as-declared",
     drift: options.Drift = False,
     crashes: options.Crashes = 1,
+    call_faults: options.CallFaults = None,
     case: options.Case = None,
     inputs: options.Inputs = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help=OUT_HELP)] = None,
@@ -87,7 +90,8 @@ def explore(
     options.writable(out, options.is_json_with("format", "schedule"))
     with progress(f"{flow.name} on {names.engine}, {names.policy}") as tell:
         count = _adding(tell)
-        report = search(flow, **names._asdict(), drift=drift, crashes=crashes, progress=count, **given)
+        wanted: dict[str, Any] = {"drift": drift, "crashes": crashes, "call_faults": call_faults or None}
+        report = search(flow, **names._asdict(), **wanted, progress=count, **given)
     if report.counterexample:
         report.counterexample.workflow = name  # the name by which `labkit replay` finds it again
     saved = report.counterexample.save(out) if out and report.counterexample else None

@@ -33,6 +33,14 @@ Providers = Annotated[
 ]
 Drift = Annotated[bool, typer.Option("--drift", help="Models answer differently when they are asked again.")]
 Crashes = Annotated[int, typer.Option(min=1, max=3, help="Crashes in a schedule, at most.")]
+CallFaults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--call-faults",
+        metavar="NAME",
+        help="Calls that go wrong, too: all, timeout_before, timeout_after, refused, reply_lost, reply_twice or away.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Database = Annotated[Path, typer.Option("--db", metavar="FILE", help="The lab's database.")]
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant's runs.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -56,15 +56,28 @@ class FaultCell(msgspec.Struct, kw_only=True):
         """The fault as a reader knows it."""
         return fault_name(self.fault)
 
-    def reasons(self) -> list[str]:
-        """What was broken, and how often."""
-        return [f"{self.name} at {self.effect}: {rule} ({count}x)" for rule, count in self.invariants.items()]
 
-    def left(self) -> list[str]:
-        """What was left open."""
-        count = self.ambiguous
-        waits = [f"{self.name} at {self.effect}: an effect was left for a person ({count}x)"] if count else []
-        return [*waits, *(f"{self.name} at {self.effect}: {question}" for question in self.questions)]
+def broken_by(cells: Iterable[FaultCell]) -> list[str]:
+    """One reason for each fault and each invariant that it broke: how often, and at which effects."""
+    return _told((cell, rule, count) for cell in cells for rule, count in cell.invariants.items())
+
+
+def left_by(cells: Iterable[FaultCell]) -> list[str]:
+    """One reason for each fault that left an effect for a person, and for each question that it raised."""
+    waits = [(cell, "an effect was left for a person", cell.ambiguous) for cell in cells if cell.ambiguous]
+    return _told([*waits, *((cell, question, 1) for cell in cells for question in cell.questions)])
+
+
+def _told(found: Iterable[tuple[FaultCell, str, int]]) -> list[str]:
+    times: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], list[str]] = {}
+    for cell, what, count in found:
+        times[cell.name, what] += count
+        where.setdefault((cell.name, what), []).append(cell.effect)
+    return [
+        f"{name}: {what} ({times[name, what]}x; at {', '.join(dict.fromkeys(effects))})"
+        for (name, what), effects in where.items()
+    ]
 
 
 def fault_name(fault: str) -> str:
@@ -76,7 +89,8 @@ def wanted(asked: Wanted) -> tuple[str, ...]:
     """The faults that `asked` names: none for None, every one for `all`. Raises InvalidInput for an unknown name."""
     if asked is None:
         return ()
-    names = names_of("call fault", () if asked == ALL else asked, tuple(CALL_FAULTS))
+    every = asked == ALL or (not isinstance(asked, str) and ALL in asked)
+    names = names_of("call fault", () if every else asked, tuple(CALL_FAULTS))
     if not asked:
         raise InvalidInput(
             "call_faults names no fault", safe="nothing was run", next=f"all, or some of {', '.join(CALL_FAULTS)}"

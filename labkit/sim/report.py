@@ -9,7 +9,7 @@ import msgspec
 from labkit.check.cells import Cell
 from labkit.check.invariants import Violation
 from labkit.check.verdict import broken_rules, left_for_a_person, verdict
-from labkit.sim.calls import FaultCell
+from labkit.sim.calls import FaultCell, broken_by, left_by
 from labkit.sim.counterexample import Counterexample
 
 
@@ -61,13 +61,11 @@ class Report(msgspec.Struct, kw_only=True):
 
     def broken(self) -> list[str]:
         """What is broken, whatever crashes, by crashes, and by calls that go wrong."""
-        by_calls = [reason for cell in self.call_faults for reason in cell.reasons()]
-        return [*self.wrong(), *broken_rules(self.violations), *by_calls]
+        return [*self.wrong(), *broken_rules(self.violations), *broken_by(self.call_faults)]
 
     def left_open(self) -> list[str]:
         """What nobody can say yet."""
-        by_calls = [reason for cell in self.call_faults for reason in cell.left()]
-        return [*left_for_a_person(self.ambiguous), *by_calls, *self.unsettled()]
+        return [*left_for_a_person(self.ambiguous), *left_by(self.call_faults), *self.unsettled()]
 
     def reasons(self) -> list[str]:
         """Why the verdict is not `valid`, worst first; empty when it is."""
