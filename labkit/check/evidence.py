@@ -75,7 +75,7 @@ def gather(runner: Runner, run_id: str, run: Run[Any] | None = None, *, reread: 
         outside=parts.world.entries(),
         unreadable=unreadable,
         reexecuted=len(parts.world.entries()) - before,
-        heard=parts.world.heard(),
+        heard=dict(parts.world.remembered().heard),
     )
 
 

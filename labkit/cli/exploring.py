@@ -128,6 +128,7 @@ def replay(
     data = {"counterexample": found, "violations": broken, "shortest": enough, "timeline": timeline.data()}
     said = [f"broken rule '{each['invariant']}': {each['text']}" for each in broken]
     said = said or ["no invariant is broken any more"]
+    said = [*([f"calls that go wrong: {happens(found.faults, ())}"] if found.faults else []), *said]
     said += [f"enough: {happens(found.faults, enough)}"] if enough != found.schedule else []
     emit(as_json, data, lambda: Group(timeline, "", *said))
     raise typer.Exit(1 if broken else 0)
@@ -161,14 +162,14 @@ def interleave(
 
 def _played_again(lab: Lab, flow: Workflow[Any], found: Counterexample) -> Timeline:
     """The schedule once more, in a lab that keeps traces."""
-    run_id, killed = "run-1", None
+    from labkit.cli.running import work
+    from labkit.scenario import MOST_RESUMED
+
+    run_id = "run-1"
     for tap in found.schedule:
-        killed = lab.kill(flow, at=tap, real=False, run_id=run_id, **found.inputs)
+        lab.kill(flow, at=tap, real=False, run_id=run_id, **found.inputs)
     with suppress(LabError):  # how it ended is among the violations
-        if killed is None or killed.run is None:
-            lab.start(flow, run_id=run_id, approve=True, **found.inputs)
-        else:
-            lab.resume(run_id, approve=True)
+        work(lab, flow, run_id, found.inputs, again=MOST_RESUMED if found.faults else 0)
     return lab.timeline(run_id)
 
 

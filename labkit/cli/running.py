@@ -11,7 +11,7 @@ import typer
 from labkit.cli import options
 from labkit.cli.output import emit
 from labkit.cli.standing import death, next_commands
-from labkit.errors import InvalidInput
+from labkit.errors import EffectUnknown, InvalidInput, ProviderAway
 from labkit.lab.tables import table
 from labkit.scratch import scratch_folder
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from labkit.model import Workflow
 
 EFFECT_HELP = "The effect whose window --crash means: its step, as pay, or pay/2 for the second effect of a step."
+FAULT_HELP = (
+    "A call that goes wrong, at this effect (the first one by default): timeout_before, timeout_after, refused, "
+    "reply_lost, reply_twice or away; may be repeated."
+)
 CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeated: kill its successor, too."
 
 
@@ -34,6 +38,7 @@ class Wish(NamedTuple):
     effect: str | None
     resume: bool
     approve: bool
+    faults: list[str]
 
     @property
     def name(self) -> str:
@@ -43,25 +48,53 @@ class Wish(NamedTuple):
         return run_id_of(self.workflow, self.inputs or self.workflow.example) if self.run_id is None else self.run_id
 
 
-def open_lab(path: Path, workflow: Workflow[Any], names: options.Combination, drift: bool) -> Lab:
-    """The lab at `path`, with the engine, policy and provider by name."""
+def open_lab(path: Path, wish: Wish, names: options.Combination, drift: bool) -> Lab:
+    """The lab at `path`, with the engine, policy and provider by name, and the calls that are to go wrong."""
     from labkit.lab.facade import Lab
+    from labkit.scenario import Scenario
+    from labkit.sim.calls import faults_named
 
     engine, policy, provider = names
-    return Lab(path, engine=engine, policy=policy, provider=provider, drift=drift, workflows=[workflow])
+    named: dict[str, Any] = {"engine": engine, "policy": policy, "provider": provider, "drift": drift}
+    inputs = wish.inputs or wish.workflow.example
+    faults = faults_named(Scenario(workflow=wish.workflow, inputs=inputs, **named), wish.faults) if wish.faults else ()
+    return Lab(path, **named, faults=faults, workflows=[wish.workflow])
 
 
-def carry_out(lab: Lab, wish: Wish) -> list[Killed]:
-    """Kill one child after another, then start or resume the run here, if that is wished; return who died."""
+def work(
+    lab: Lab, workflow: Workflow[Any], run_id: str, inputs: dict[str, Any], *, again: int, approve: bool = True
+) -> list[str]:
+    """Start or resume a run as a worker does: it is resumed `again` so many times after a call without a clear answer.
+
+    Returns what was said of those calls. Raises what the last call raises.
+    """
+    told: list[str] = []
+    while True:
+        try:
+            if lab.find(run_id) is None:
+                lab.start(workflow, run_id=run_id, approve=approve, **inputs)
+            else:
+                lab.resume(run_id, approve=approve)
+            return told
+        except (EffectUnknown, ProviderAway) as unclear:
+            if len(told) >= again:
+                raise
+            told.append(unclear.what)
+
+
+def carry_out(lab: Lab, wish: Wish) -> tuple[list[Killed], list[str]]:
+    """Kill one child after another, then start or resume the run here, if that is wished.
+
+    Return who died, and what was said of calls after which the run was resumed.
+    """
+    from labkit.scenario import MOST_RESUMED
+
     named = {"run_id": wish.name, **wish.inputs}
     killed = [lab.kill(wish.workflow, at=at, effect=wish.effect, **named) for at in wish.crashes]
     if not wish.resume:
-        return killed
-    if lab.find(wish.name) is None:
-        lab.start(wish.workflow, approve=wish.approve, **named)
-    else:
-        lab.resume(wish.name, approve=wish.approve)
-    return killed
+        return killed, []
+    again = MOST_RESUMED if wish.faults else 0
+    return killed, work(lab, wish.workflow, wish.name, wish.inputs, again=again, approve=wish.approve)
 
 
 def run(
@@ -79,6 +112,7 @@ def run(
     policy: options.Policy = None,
     provider: options.Provider = "as-declared",
     drift: options.Drift = False,
+    fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME[:EFFECT]", help=FAULT_HELP)] = None,
     as_json: options.Json = False,
 ) -> None:
     """Run or resume a workflow, kill it for real if you name a tap, and draw what happened.
@@ -92,18 +126,22 @@ def run(
         raise InvalidInput("--effect says whose window --crash means: it needs --crash W1 to W5")
     name = options.name_of(workflow, named)
     flow, names = options.workflow_of(name), options.combination(engine, policy, provider)
-    wish = Wish(flow, options.given_inputs(case, inputs), run_id, crash or [], effect, resume, approve)
+    wish = Wish(flow, options.given_inputs(case, inputs), run_id, crash or [], effect, resume, approve, fault or [])
     with ExitStack() as stack:
         folder = stack.enter_context(scratch_folder()) if db is None else ""
-        lab = stack.enter_context(open_lab(options.kept(db) or Path(folder) / "lab.db", flow, names, drift))
+        lab = stack.enter_context(open_lab(options.kept(db) or Path(folder) / "lab.db", wish, names, drift))
         _keeps(lab.find(wish.name), wish, engine, policy)
-        killed = carry_out(lab, wish)
+        killed, unclear = carry_out(lab, wish)
         found = lab.find(wish.name)
         timeline = lab.timeline(wish.name) if found else None
         following = next_commands(found, timeline.effects if timeline else [], name, db)
         data: dict[str, Any] = {"killed": [each.data() for each in killed], "run": found.data() if found else None}
-        data |= {"timeline": timeline.data() if timeline else None, "next": ", then ".join(following)}
-        emit(as_json, data, lambda: _shown(killed, timeline), following)
+        data |= {
+            "unclear": unclear,
+            "timeline": timeline.data() if timeline else None,
+            "next": ", then ".join(following),
+        }
+        emit(as_json, data, lambda: _shown(killed, unclear, timeline), following)
 
 
 def taps(
@@ -147,8 +185,9 @@ def _keeps(found: RunView | None, wish: Wish, engine: str | None, policy: str | 
             )
 
 
-def _shown(killed: list[Killed], timeline: Any) -> Any:
+def _shown(killed: list[Killed], unclear: list[str], timeline: Any) -> Any:
     from rich.console import Group
 
     parts: list[Any] = [part for each in killed for part in (death(each), "")]
+    parts += [f"a worker resumed the run: {what}" for what in unclear]
     return Group(*parts, *([timeline] if timeline else []))

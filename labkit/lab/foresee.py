@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from labkit.check.windows import WINDOWS
 from labkit.errors import InvalidInput, LabError
 from labkit.lab.crash_points import CrashPoint, effects_of, find
-from labkit.provider.protocol import Entry
+from labkit.provider.protocol import Entry, FaultsImage
+from labkit.provider.twin import Image
 from labkit.scenario import Scenario, drive
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
@@ -16,16 +17,19 @@ from labkit.taps import Tap, TapCounter, listening
 LISTED = "labkit taps lists taps with their windows"
 
 
-def foresee(scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] = ()) -> list[Tap]:
+def foresee(
+    scenario: Scenario, database: bytes = b"", outside: Sequence[Entry] = (), seen: FaultsImage | None = None
+) -> list[Tap]:
     """The taps of a process that starts or resumes the scenario's run and is not disturbed.
 
-    `database` is an image of the lab's database, `outside` the provider's ledger; empty for a first process. When
+    `database` is an image of the lab's database, `outside` the provider's ledger; empty for a first process. `seen`
+    is what a provider that is told to misbehave remembers. When
     the workflow itself fails, the taps go as far as it came.
     """
     store, world = SqliteStore(), scenario.twin()
     if database:
         store.restore(database)
-    world.ledger.restore(tuple(outside))
+    world.restore(Image(tuple(outside), seen or FaultsImage()))
     taps: list[Tap] = []
     count = TapCounter()
     with listening(lambda label, phase: taps.append(count(label, phase))):

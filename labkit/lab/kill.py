@@ -44,7 +44,8 @@ def kill(
             next='name a file: --db lab.db; in Python: Lab("lab.db"), or kill(..., real=False) for a simulated crash',
         )
     scenario = _scenario(machine, workflow, inputs, run_id)
-    taps = foresee(scenario, machine.image(), machine.outside.entries(workflow.name))
+    seen = machine.outside.world(scenario).remembered() if scenario.faults else None
+    taps = foresee(scenario, machine.image(), machine.outside.entries(workflow.name), seen)
     if not taps:
         raise _nothing_to_kill(machine, run_id)
     tap = choose_tap(taps, at, effect)

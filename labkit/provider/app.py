@@ -146,9 +146,9 @@ class Endpoints:
         """List the ledger."""
         return Answer(msgspec.json.encode(self._world(request).twin.entries()))
 
-    async def heard(self, request: Request) -> Response:
-        """Say which calls got no answer."""
-        return Answer(msgspec.json.encode(self._world(request).twin.heard()))
+    async def faults(self, request: Request) -> Response:
+        """Say what is remembered of calls."""
+        return Answer(msgspec.json.encode(self._world(request).twin.remembered()))
 
     async def arm(self, request: Request) -> Response:
         """Set a trap for the caller."""
@@ -166,7 +166,7 @@ def build_app(root: Path) -> Starlette:
         Route("/w/{world}/lookup", do.lookup, methods=["GET"]),
         Route("/w/{world}/compensations", do.compensate, methods=["POST"]),
         Route("/w/{world}/entries", do.entries, methods=["GET"]),
-        Route("/w/{world}/heard", do.heard, methods=["GET"]),
+        Route("/w/{world}/faults", do.faults, methods=["GET"]),
         Route("/w/{world}/arm", do.arm, methods=["POST"]),
         Route("/w/{world}", do.create, methods=["PUT"]),
         Route("/w/{world}", do.info, methods=["GET"]),

@@ -17,7 +17,7 @@ from labkit.provider import wire
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
 from labkit.provider.connection import Connections
 from labkit.provider.faults import Fault
-from labkit.provider.protocol import PATIENCE, Entry
+from labkit.provider.protocol import PATIENCE, Entry, FaultsImage
 from labkit.taps import Tap, tap
 
 T = TypeVar("T")
@@ -107,9 +107,9 @@ class Client:
         with answering(label):
             return _read(self._exchange("POST", "/compensations", body, self._patience, label), Receipt)
 
-    def heard(self) -> dict[str, str]:
-        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`."""
-        return self._ask("GET", "/heard", None, dict[str, str]) if self.info.faulty else {}
+    def remembered(self) -> FaultsImage:
+        """What it knows of calls because it is told to misbehave."""
+        return self._ask("GET", "/faults", None, FaultsImage) if self.info.faulty else FaultsImage()
 
     def entries(self) -> list[Entry]:
         """Everything that happened, oldest first."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import msgspec
 
 from labkit.errors import EffectRejected, InvalidInput, known
 from labkit.model import Order
-from labkit.provider.protocol import PATIENCE
+from labkit.provider.protocol import PATIENCE, FaultsImage
 
 CALL_FAULTS: dict[str, str] = {
     "timeout_before": "time-out before: no answer comes, and the provider has done nothing",
@@ -91,13 +91,6 @@ def _refused(what: str, next: str) -> InvalidInput:
     return InvalidInput(f"a fault was refused: {what}", safe="nothing was changed", next=next)
 
 
-class FaultsImage(NamedTuple):
-    """What the faults of a world remember."""
-
-    calls: dict[tuple[str, str], int]
-    heard: dict[str, str]
-
-
 class Faults:
     """The faults of one world and how often each operation was called so far."""
 
@@ -153,10 +146,10 @@ class Faults:
         return True
 
     def image(self) -> FaultsImage:
-        """All that is remembered: how often each (target, operation) was called, (target, "") having the calls that it
-        will still miss; and how calls were heard."""
-        return FaultsImage(dict(self._calls), dict(self.heard))
+        """All that is remembered."""
+        return FaultsImage(tuple((*place, count) for place, count in self._calls.items()), dict(self.heard))
 
     def restore(self, image: FaultsImage) -> None:
         """Go back to an `image`."""
-        self._calls, self.heard = Counter(image.calls), dict(image.heard)
+        self._calls = Counter({(target, operation): count for target, operation, count in image.calls})
+        self.heard = dict(image.heard)

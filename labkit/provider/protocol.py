@@ -7,7 +7,9 @@ refusal, or no clear answer). A refused call, or one that failed before it was d
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -36,6 +38,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     receipt_id: str
     at: str
     identity: str = ""
+
+
+class FaultsImage(NamedTuple):
+    """What the faults of a world remember: how often each target and operation was called (no operation: how many calls
+    the target will still miss), and how the last call for a subject ended that got no answer, `unclear` or `away`."""
+
+    calls: tuple[tuple[str, str, int], ...] = ()
+    heard: Mapping[str, str] = MappingProxyType({})
 
 
 class World(Protocol):
@@ -80,11 +90,8 @@ class World(Protocol):
         """
         ...
 
-    def heard(self) -> dict[str, str]:
-        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`.
-
-        Of a world that is told to misbehave; any other knows of no such call.
-        """
+    def remembered(self) -> FaultsImage:
+        """What it knows of calls because it is told to misbehave; nothing, for any other world."""
         ...
 
     def entries(self) -> list[Entry]:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from labkit.errors import EffectUnknown, InvalidInput, ProviderAway
 from labkit.model import CAPABILITIES, ActivityCall, Order, Receipt, Target
 from labkit.provider.caller import answering, capability_of, plain, require_lookup
-from labkit.provider.faults import Fault, Faults, FaultsImage
+from labkit.provider.faults import Fault, Faults
 from labkit.provider.ledger import Ledger
-from labkit.provider.protocol import PATIENCE, Entry
+from labkit.provider.protocol import PATIENCE, Entry, FaultsImage
 from labkit.taps import tap
 
 
@@ -136,9 +136,9 @@ class Twin:
         if self._faults.absent(target):
             raise _nobody(target)
 
-    def heard(self) -> dict[str, str]:
-        """How the last call for an effect's subject ended where the caller got no answer: `unclear` or `away`."""
-        return dict(self._faults.heard)
+    def remembered(self) -> FaultsImage:
+        """What it knows of calls because it is told to misbehave."""
+        return self._faults.image()
 
     @property
     def calls(self) -> int:
@@ -156,7 +156,7 @@ class Twin:
 
     def image(self) -> Image:
         """All that the twin remembers, to be given to `restore` later."""
-        return Image(self.ledger.image(), self._faults.image())
+        return Image(self.ledger.image(), self.remembered())
 
     def restore(self, image: Image) -> None:
         """Go back to an `image`; raise InvalidInput when the ledger is a file."""

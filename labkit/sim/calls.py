@@ -16,11 +16,11 @@ from labkit.check.invariants import Violation
 from labkit.check.repeats import same_request
 from labkit.effects.key import effect_of
 from labkit.errors import InvalidInput
-from labkit.provider.faults import CALL_FAULTS, UNCLEAR, faults_for
+from labkit.provider.faults import CALL_FAULTS, UNCLEAR, Fault, faults_for
 from labkit.scenario import Scenario, names_of
 from labkit.sim.counterexample import Counterexample
 from labkit.sim.judging import Judge, committed
-from labkit.sim.lives import Life
+from labkit.sim.lives import Life, Simulation, first_life
 
 ALL = "all"
 COUNTED = {"duplicated": "no duplicate effect", "lost": "no lost effect", "untracked": "no untracked effect"}
@@ -140,6 +140,26 @@ def ends_of(judge: Judge) -> list[End]:
         violations, _ = judge.judge(life, image, committed(own, index), image.untracked)
         ends.append(End((str(tap),), count, violations, _waits(life)))
     return ends
+
+
+def faults_named(scenario: Scenario, named: Sequence[str]) -> tuple[Fault, ...]:
+    """The faults that are `named` NAME or NAME:EFFECT, at an effect of the scenario's run, the first one by default.
+
+    Raises InvalidInput for an unknown name, and for an effect that a run without a crash does not make.
+    """
+    usual = first_life(Simulation(scenario)).evidence if named else None
+    calls = {effect_of(each[-1]): each[:3] for each in (calls_of(usual) if usual else ())}
+    found: list[Fault] = []
+    for text in named:
+        name, _, effect = text.partition(":")
+        if effect not in calls and (effect or not calls):
+            raise InvalidInput(
+                f"fault {text!r} is to strike {effect or 'an effect'}, which the run does not make",
+                safe="nothing was run",
+                next=f"name one of {', '.join(calls)}" if calls else "take a workflow with an effect",
+            )
+        found += faults_for(name, *calls[effect or next(iter(calls))])
+    return tuple(found)
 
 
 def calls_of(usual: Evidence) -> Iterator[tuple[str, str, int, str]]:

@@ -79,8 +79,8 @@ def explore(
     begun = time.perf_counter()
     report.call_faults = sweep(scenario, explorer.reference.evidence, asked, progress)
     report.seconds += time.perf_counter() - begun
-    found = [cell.counterexample for cell in report.call_faults if cell.counterexample]
-    report.counterexample = report.counterexample or min(found, key=lambda each: len(each.schedule), default=None)
+    found = [report.counterexample, *(cell.counterexample for cell in report.call_faults)]
+    report.counterexample = min(filter(None, found), key=lambda each: len(each.schedule), default=None)
     return report
 
 

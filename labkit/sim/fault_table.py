@@ -30,7 +30,7 @@ def fault_table(cells: Sequence[FaultCell]) -> Table:
     for name in ("engine", "policy", "provider"):
         table.add_column(name, no_wrap=True)
     for fault in faults:
-        table.add_column(fault_name(fault).replace(" ", "\n"))
+        table.add_column(fault_name(fault).replace(" ", "\n").replace("-", "-\n"))
     before = ("", "")
     for (engine, policy, provider), group in groupby(cells, key=lambda c: (c.engine, c.policy, c.provider)):
         found = list(group)
