@@ -102,7 +102,11 @@ def matrix(
         reports[combination] = report
         if progress:
             progress(done, len(combinations))
-    ordered = [reports[combination] for combination in combinations]
+    return _report(workflow, crashes, [reports[combination] for combination in combinations], begun)
+
+
+def _report(workflow: Workflow[Any], crashes: int, ordered: Sequence[Report], begun: float) -> MatrixReport:
+    """The reports of all combinations, in their order, as one."""
     faulted = [cell for report in ordered for cell in report.call_faults]
     return MatrixReport(
         workflow=workflow.name,

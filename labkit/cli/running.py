@@ -120,10 +120,7 @@ def run(
     With --crash a child process dies at the tap and this process, which has not touched the run before, resumes it.
     Without --db everything is in a temporary folder.
     """
-    if not resume and not (db and crash):
-        raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
-    if effect and not crash:
-        raise InvalidInput("--effect says whose window --crash means: it needs --crash W1 to W5")
+    _require_sense(crash, effect, resume, db)
     name = options.name_of(workflow, named)
     flow, names = options.workflow_of(name), options.combination(engine, policy, provider)
     wish = Wish(flow, options.given_inputs(case, inputs), run_id, crash or [], effect, resume, approve, fault or [])
@@ -135,12 +132,9 @@ def run(
         found = lab.find(wish.name)
         timeline = lab.timeline(wish.name) if found else None
         following = next_commands(found, timeline.effects if timeline else [], name, db)
-        data: dict[str, Any] = {"killed": [each.data() for each in killed], "run": found.data() if found else None}
-        data |= {
-            "unclear": unclear,
-            "timeline": timeline.data() if timeline else None,
-            "next": ", then ".join(following),
-        }
+        data: dict[str, Any] = {"killed": [each.data() for each in killed], "unclear": unclear}
+        data |= {"run": found.data() if found else None, "timeline": timeline.data() if timeline else None}
+        data["next"] = ", then ".join(following)
         emit(as_json, data, lambda: _shown(killed, unclear, timeline), following)
 
 
@@ -169,6 +163,14 @@ def taps(
     data = {"workflow": flow.name, **names._asdict(), "taps": rows}
     title = f"{flow.name} on {names.engine}, policy {names.policy}: {len(rows)} taps"
     emit(as_json, data, lambda: table(("tap", "window"), (row.values() for row in rows), title))
+
+
+def _require_sense(crash: list[str] | None, effect: str | None, resume: bool, db: Path | None) -> None:
+    """Raise InvalidInput for options that mean nothing without others."""
+    if not resume and not (db and crash):
+        raise InvalidInput("--no-resume leaves a killed run for a look: it needs --crash TAP and --db FILE")
+    if effect and not crash:
+        raise InvalidInput("--effect says whose window --crash means: it needs --crash W1 to W5")
 
 
 def _keeps(found: RunView | None, wish: Wish, engine: str | None, policy: str | None) -> None:
