@@ -18,7 +18,7 @@ from labkit.cli.app import COMMANDS, build
 from labkit.cli.deciding import EXAMPLE
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = [command.__name__ for _, commands in COMMANDS for command in commands]
+NAMES = [command.__name__.replace("_", "-") for _, commands in COMMANDS for command in commands]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,7 +17,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
-from labkit.cli import claiming, comparing, deciding, exploring, looking, measuring, recorded, running
+from labkit.cli import claiming, comparing, deciding, engines, exploring, looking, measuring, recorded, running
 from labkit.cli.output import PLAIN, kept_clear
 from labkit.errors import LabError
 
@@ -27,7 +27,10 @@ P = ParamSpec("P")
 
 COMMANDS: tuple[tuple[str, tuple[Callable[..., None], ...]], ...] = (
     ("Run and crash", (running.run, running.taps, looking.demo)),
-    ("Every crash", (exploring.matrix, exploring.explore, exploring.replay, exploring.interleave)),
+    (
+        "Every crash",
+        (exploring.matrix, exploring.explore, exploring.replay, exploring.interleave, engines.check_engine),
+    ),
     ("Measure", (measuring.bench, recorded.trajectory, measuring.perf)),
     ("Frameworks", (comparing.stacks, comparing.conformance, claiming.survey, claiming.claims, comparing.worker)),
     ("Look and decide", (looking.runs, looking.history, looking.effects, looking.outside)),

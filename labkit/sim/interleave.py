@@ -21,6 +21,7 @@ from labkit.check.invariants import Judged, Violation, judge
 from labkit.clock import START, next_clock
 from labkit.errors import StaleWrite
 from labkit.model import Workflow
+from labkit.own_engines import engine_name
 from labkit.provider.twin import Twin
 from labkit.scenario import AS_DECLARED, Scenario, drive, inputs_for
 from labkit.sim.lives import NOT_STORED, Simulation, first_life
@@ -134,20 +135,24 @@ class _Worker(threading.Thread):
 def interleave(
     workflow: Workflow[Any],
     *,
-    engine: str = "hybrid",
+    engine: str | type[Any] = "hybrid",
     policy: str = "ledger",
     provider: str = AS_DECLARED,
     **inputs: Any,
 ) -> InterleaveReport:
     """Run every interleaving of two workers with at most two preemptions, and judge each."""
     scenario = Scenario(
-        workflow=workflow, inputs=inputs_for(workflow, inputs), engine=engine, policy=policy, provider=provider
+        workflow=workflow,
+        inputs=inputs_for(workflow, inputs),
+        engine=engine_name(engine),
+        policy=policy,
+        provider=provider,
     )
     reference = first_life(Simulation(scenario)).evidence
     played = list(_all(scenario, reference))
     return InterleaveReport(
         workflow=workflow.name,
-        engine=engine,
+        engine=scenario.engine,
         policy=policy,
         provider=provider,
         interleavings=len(played),
