@@ -32,6 +32,8 @@ PLACEHOLDERS = [
     '[{"type": "text", "text": "[Tool call interrupted - no result available]"}]',
 ]
 NOT_MADE = [
+    "Tool execution was not approved.",
+    "Error: the approval expired. The tool was not run.",
     "Tool not executed - a final result was already processed.",
     "Tool call pay with id c1 could not be executed - arguments were malformed or truncated.",
     "The tool call was denied.",
@@ -41,6 +43,10 @@ NOT_MADE = [
     "PreToolUse hook did not respond before its timeout The tool call was not executed.",
 ]
 TIME_OUTS = [
+    "An error occurred while running the tool. Please try again. Error: Request timed out.",
+    "Failed to issue the refund: request timed out",
+    "The refund failed: connection reset by peer",
+    "HTTP Error 504: Gateway Timeout",
     "Error: timed out after 30 s",
     "Error: the operation timed out",
     "MCP error -32001: Request timed out",
@@ -75,6 +81,16 @@ TIME_OUTS = [
     '[{"type": "text", "text": "Error: timed out after 30 s"}]',
 ]
 FAILURES = [
+    "An error occurred while running the tool. Please try again. Error: boom",
+    "I encountered an error while trying to use the tool. This was the error: _run() got an unexpected argument",
+    "MCP error -32602: Invalid arguments",
+    "ValueError: no such order",
+    "payments.errors.CardError: declined",
+    "Traceback (most recent call last):\n  File x\nKeyError: 'order'",
+    "Failed to invoke Tool `pay` with parameters {}. Error: declined",
+    "The refund failed: card expired",
+    "500 Internal Server Error",
+    "HTTP 404 Not Found",
     "Error: the card was declined",
     "Error: order AB-1 does not exist",
     "Error: connection refused",
@@ -91,6 +107,11 @@ FAILURES = [
     '{"isError": true, "content": [{"type": "text", "text": "no such order"}]}',
 ]
 ANSWERS = [
+    "Failed payments: none",
+    "The error rate was 3 percent; one request timed out.",
+    "No error: all 3 refunds were made.",
+    "404 units are on stock",
+    "The test run: 3 passed, 0 failed",
     "",
     "refunded rf_1",
     "your session timed out last week, refund done",

@@ -15,9 +15,10 @@ import msgspec
 
 ANSWERED, FAILED, TIMED_OUT, PLACEHOLDER, NOT_MADE = "answered", "failed", "timed out", "placeholder", "not made"
 MAX_NOTICE = 800  # characters: a longer text without a mark is a document that mentions such words, not a notice
+HALF = 4_000  # characters at the beginning and at the end of an error: its reason stands in one of them
 CALL = r"(?:tool[ -]?)(?:call|use|execution|result|output|response|run|invocation)s?"
 _NOT_MADE = re.compile(
-    r"\b(?:tool|call|function|it) (?:was |has |were )?(?:not|never) (?:been )?(?:executed|invoked)\b"
+    r"\b(?:tool|call|function|it) (?:was |has |were )?(?:not|never) (?:been )?(?:executed|invoked|run)\b"
     rf"|\b(?:{CALL}|tool)\b.{{0,120}} (?:could not|cannot) be executed\b|\bbefore execution\b"
     rf"|\b{CALL} (?:was )?(?:not approved|denied|blocked|declined|skipped(?!/))\b"
     rf"|\buser (?:rejected|declined|denied) the {CALL}\b",
@@ -42,7 +43,8 @@ _LOST = re.compile(
     r"|value|field|setting|policy|is |was set|of at))(?<!invalid timeout)(?<!unknown timeout)(?<!bad timeout)"
     r"|\be(?:socket)?timedout\b|\beconn(?:reset|aborted)\b|\bepipe\b|\bbroken pipe\b|\bsocket hang up\b"
     r"|\b(?:connection|stream|transport|peer|remote end|server) (?:was |has been |unexpectedly |is )*"
-    r"(?:reset|closed|aborted|lost|dropped|disconnected|broken|error)\b|\bfetch failed\b|\bnetwork error\b"
+    r"(?:reset|closed|aborted|lost|dropped|disconnected|broken)\b|\bconnection error\b|\bfetch failed\b"
+    r"|\bnetwork error\b"
     r"|\b504\b\W+gateway|\bbad gateway\b|\bno (?:reply|response|answer) (?:from|received|within|in time)\b"
     r"|\b(?:did|does) ?n[o\u2019']t (?:answer|respond|reply)\b|\b(?:not known|unknown) whether\b"
     r"|\boutcome (?:is )?unknown\b",
@@ -61,7 +63,14 @@ _NOTICE = re.compile(
     r"|^\W*(?:\w+ )?timeout\W*$",
     re.I,
 )
-_ERROR = re.compile(r"\s*[\[(<*]*\s*error\b", re.I)
+_ERROR = re.compile(
+    r"[\s\[(<*]*error\b"
+    r"|\W*(?:(?:an|i|tool|mcp|api|http|network|server|internal|unexpected|fatal|encountered|execution) )+error\b"
+    r"|\W*(?:\w+\.)*\w*(?:error|exception)\s*[:(]|\W*traceback \(most recent|\W*fail(?:ed (?:to|with)\b|ed:|ure:)"
+    r"|\W*(?:the |your )?(?:\w+ ){1,3}failed:|\W*(?:http\W+)?(?:4\d\d|500|503) (?:bad request|unauthorized|forbidden"
+    r"|not found|conflict|unprocessable|too many|internal server|service unavailable)",
+    re.I,
+)
 _BAD = {"error", "failed", "failure", "timeout", "timed_out", "timed out", "timedout", "interrupted", "aborted"}
 _CODES = ("status", "code", "status_code", "statusCode")
 _SAID: tuple[str, ...] = (
@@ -129,6 +138,7 @@ def _words(value: Any) -> str:
 
 def _of_error(said: str) -> str:
     """The outcome of an error: what is known of the call, when nothing else is, is that it failed."""
+    said = said if len(said) <= 2 * HALF else f"{said[:HALF]}\n{said[-HALF:]}"
     told = _of_notice(said)
     if told in (NOT_MADE, PLACEHOLDER):
         return told
