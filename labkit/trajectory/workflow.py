@@ -83,7 +83,7 @@ def as_workflow(trajectory: Trajectory, effects: Set[str], provider: str = "neit
         raise InvalidInput(
             f"trajectory {trajectory.id} has {len(planned):,} model and tool calls, the limit is {MAX_STEPS}",
             safe="nothing was run",
-            next="labkit trajectory without --effect says what has happened in it; to crash it, split it, or leave it out",
+            next="labkit trajectory without --effect says what has happened; to crash it, split it, or leave it out",
         )
     targets = {each.call.name for each in planned if each.call and each.kind == "effect"}
     workflow = Workflow(
