@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from command import answer, labkit
 from rich.console import Console
 
 from labkit.bench.campaign import run as bench
 from labkit.check.invariants import Violation
+from labkit.lab.compare import compare
 from labkit.matrix import matrix, render
 from labkit.model import Budgets, Done, Workflow
 from labkit.scenario import MOST_WAITS, Scenario
@@ -138,3 +140,44 @@ def test_a_wait_that_nothing_ends_leaves_no_ok_in_the_bench():
     assert not report.ok and {each.engine for each in report.open} == {"snapshot"}
     assert "waiting_for_timer in step doze" in report.open[0].reason
     assert {(cell.engine, cell.verdict) for cell in report.cells} == {("snapshot", "unknown"), ("hybrid", "valid")}
+
+
+def far() -> Workflow[Notes]:
+    """Waits for a time that the machine's clock does not reach, then pays."""
+
+    def sleep(ctx: Any, state: Notes) -> Any:
+        ctx.sleep_until("2222-01-01T00:00:00+00:00")
+        return "pay"
+
+    def pay(ctx: Any, state: Notes) -> Any:
+        state.log.append(ctx.effect("bank", "pay", {}).id)
+
+    return workflow(sleep, pay)
+
+
+def test_by_the_clock_of_the_machine_a_run_that_waits_is_unknown_and_said_to_be():
+    found = compare(far(), at="sleep/wait:after", real=False)
+    for row in found.rows:
+        assert (row.status, row.verdict, row.broken) == ("waiting_for_timer", "unknown", [])
+        assert "waiting_for_timer in step sleep: until 2222" in row.missing[0]
+        assert f"{row.engine}: {row.missing[0]}" in " ".join(str(found).split())
+    assert explore(far(), provider="dedup").verdict == "valid"
+
+
+def test_a_recovery_that_never_wakes_up_leaves_the_verdict_open():
+    def pay(ctx: Any, state: Notes) -> Any:
+        hours = datetime.fromisoformat(ctx.now()).hour - 9  # 0 in the first simulated process, 1 in the next
+        ctx.sleep_until(later(ctx.now(), hours))
+        state.log.append(ctx.effect("bank", "pay", {}).id)
+
+    report = explore(workflow(pay), engine="snapshot", provider="dedup")
+    assert (report.verdict, report.ok, report.violations) == ("unknown", False, {})
+    assert all(reason.startswith("after a crash the run is waiting_for_timer in step pay") for reason in report.missing)
+
+
+def test_labkit_run_says_what_was_not_reached():
+    told = answer(labkit("run", "tests.shapes.flow:three_seconds", "--json"))
+    assert "waiting_for_timer in step sleep" in told["missing"][0]
+    shown = " ".join(labkit("run", "tests.shapes.flow:three_seconds").stdout.split())
+    assert "unknown: the run is waiting_for_timer in step sleep" in shown
+    assert "kept until its time has come" in shown

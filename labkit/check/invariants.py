@@ -142,13 +142,16 @@ def _replay(case: Judged) -> Iterator[str]:
 
 
 def _finished(case: Judged) -> Iterator[str]:
-    """Every recovery ends: closed, waiting for a person who has something to decide, or as a fault-free run does."""
+    """Every recovery ends: closed, waiting for a person who has something to decide, or as a fault-free run does.
+
+    One that waits for its time is not broken: where it stands is told as not reached.
+    """
     if case.evidence.unreadable:
         yield f"the run cannot be read: {case.evidence.unreadable}"
     elif case.evidence.status == "waiting_for_person":
         if not any(entry.status in ("ambiguous", "planned") for entry in case.evidence.effects):
             yield "the run waits for a person and no effect needs one"
-    elif case.evidence.status not in (*TERMINAL, case.reference.status):
+    elif case.evidence.status not in (*TERMINAL, "waiting_for_timer", case.reference.status):
         yield f"the run was resumed and stands at {case.evidence.status}"
 
 

@@ -134,8 +134,8 @@ def run(
         following = next_commands(found, timeline.effects if timeline else [], name, db)
         data: dict[str, Any] = {"killed": [each.data() for each in killed], "unclear": unclear}
         data |= {"run": found.data() if found else None, "timeline": timeline.data() if timeline else None}
-        data["next"] = ", then ".join(following)
-        emit(as_json, data, lambda: _shown(killed, unclear, timeline), following)
+        data |= {"missing": found.missing if found else [], "next": ", then ".join(following)}
+        emit(as_json, data, lambda: _shown(killed, unclear, timeline, data["missing"]), following)
 
 
 def taps(
@@ -187,9 +187,10 @@ def _keeps(found: RunView | None, wish: Wish, engine: str | None, policy: str | 
             )
 
 
-def _shown(killed: list[Killed], unclear: list[str], timeline: Any) -> Any:
+def _shown(killed: list[Killed], unclear: list[str], timeline: Any, missing: list[str]) -> Any:
     from rich.console import Group
+    from rich.text import Text
 
     parts: list[Any] = [part for each in killed for part in (death(each), "")]
     parts += [f"a worker resumed the run: {what}" for what in unclear]
-    return Group(*parts, *([timeline] if timeline else []))
+    return Group(*parts, *([timeline] if timeline else []), *(Text(f"unknown: {reason}") for reason in missing))

@@ -37,7 +37,8 @@ def next_commands(view: RunView | None, effects: Iterable[Entry], workflow: str,
     if view is None or view.status in TERMINAL:
         return []
     if db is None:
-        return [f"the same with --db {workflow.rpartition(':')[2]}.db, so that the run is kept for a person to decide"]
+        until = "until its time has come" if view.status == "waiting_for_timer" else "for a person to decide"
+        return [f"the same with --db {workflow.rpartition(':')[2]}.db, so that the run is kept {until}"]
     file = f"--db {shlex.quote(str(db))}"
     own = f"--workflow {workflow} {file}" if ":" in workflow else file
     before: list[str] = []

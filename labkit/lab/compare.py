@@ -42,7 +42,8 @@ class Row(msgspec.Struct, kw_only=True):
     `step` is the effect (`pay`, or `pay/2`), or the step in which the process died. `exit_status` is None when the
     crash was simulated. `activity_calls` are all calls that were made, `again` those of them that had been made before.
     `broken` are invariants by name; `verdict` is valid, invalid, or unknown when the run did not come to its end, as
-    when a person has to decide. An engine that has no such point says so in `lacks`: nothing was killed, no verdict.
+    when a person has to decide; `missing` says where it stopped. An engine that has no such point says so in `lacks`:
+    nothing was killed, no verdict.
     """
 
     engine: str
@@ -56,6 +57,7 @@ class Row(msgspec.Struct, kw_only=True):
     status: str = ""
     verdict: str = ""
     broken: list[str] = []
+    missing: list[str] = []
     error: str = ""
     lacks: str = ""
     timeline: Timeline | None = None
@@ -67,6 +69,7 @@ class Row(msgspec.Struct, kw_only=True):
         calls = f"{self.activity_calls} ({self.again} again)" if self.again else str(self.activity_calls)
         executed = "\n".join(describe(entry) for entry in self.executed) or f"no effect in {self.step}"
         said = f"{self.verdict}, {_rules(self.broken)}" if self.broken else self.verdict
+        said = f"{self.verdict}: {'; '.join(self.missing)}" if self.verdict == "unknown" else said
         said = f"{self.verdict}: {self.error}" if self.error else said
         return [self.engine, self.killed_at, executed, calls, self.status, said]
 
@@ -129,7 +132,8 @@ class Comparison(msgspec.Struct, kw_only=True):
         errors = [f"{row.engine}: {row.error}" for row in self.rows if row.error]
         errors += [f"{row.engine} {row.cells()[1]}" for row in self.rows if row.lacks]
         notes = [f"killed, with exit status: {died}"] if self.real else []
-        return notes + ([_rules(broken)] if broken else []) + errors
+        stopped = [f"{row.engine}: {reason}" for row in self.rows for reason in row.missing]
+        return notes + ([_rules(broken)] if broken else []) + stopped + errors
 
     def __str__(self) -> str:
         return plain(self)
@@ -189,6 +193,7 @@ def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
         error = failure.what
     evidence = lab.evidence(run_id)
     broken = _broken(judge, at, evidence, error)
+    missing = unreached(evidence.run) if evidence.run else []
     named = effect_of if place != taps[at].step else step_of
     return Row(
         engine=scenario.engine,
@@ -200,7 +205,8 @@ def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
         activity_calls=sum(entry.kind == "activity" for entry in evidence.outside),
         again=evidence.activities_repeated(),
         status=evidence.status,
-        verdict=verdict(broken, unreached(evidence.run) if evidence.run else ()),
+        verdict=verdict(broken, missing),
+        missing=missing,
         broken=broken,
         error=error,
         timeline=lab.timeline(run_id),

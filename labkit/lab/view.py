@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from labkit.check.verdict import unreached
 from labkit.check.windows import MEANING
 from labkit.effects.ledger import Entry
 from labkit.errors import InvalidInput
@@ -71,6 +72,11 @@ class RunView(Shown):
     def next(self) -> str:
         """What to type next."""
         return ADVICE.get(self.status, "lab.timeline({id!r}) shows what happened").format(id=self.id)
+
+    @property
+    def missing(self) -> list[str]:
+        """Where the run stopped short of its end; empty for one that ended."""
+        return unreached(self.run)
 
     @property
     def inputs(self) -> dict[str, Any]:

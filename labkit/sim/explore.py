@@ -17,7 +17,7 @@ from labkit.check.alone import explained
 from labkit.check.cells import MOST_TOLD, CellTable, Observed
 from labkit.check.invariants import NO_STEPS, Violation
 from labkit.check.theory import Crashed, Outlook
-from labkit.check.verdict import missing
+from labkit.check.verdict import missing, unreached
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.own_engines import engine_name
@@ -31,6 +31,7 @@ from labkit.sim.report import Report
 from labkit.sim.script import theory_of
 
 MAX_CRASHES = 3
+MOST_MISSING = 20  # places that a report names
 Progress = Callable[[int], None]
 
 
@@ -94,6 +95,7 @@ class Explorer(Judge):
         self.crashes, self._progress = crashes, progress
         self.table = CellTable(scenario.engine, scenario.policy, scenario.provider)
         self.schedules, self.recoveries, self.ambiguous = 0, 0, 0
+        self.unreached: dict[str, None] = {}
         self.violations: Counter[str] = Counter()
         self._lived: dict[bytes, Life] = {}
         self._broken: tuple[tuple[Crashed, ...], list[Violation]] | None = None
@@ -119,7 +121,7 @@ class Explorer(Judge):
             violations=dict(self.violations),
             ambiguous=self.ambiguous,
             counterexample=self._counterexample(),
-            missing=missing(self.reference.evidence, self.reference.taps),
+            missing=[*missing(self.reference.evidence, self.reference.taps), *self.unreached][:MOST_MISSING],
             questions=list(self.questions)[:MOST_TOLD],
             without_crash=explained(self.by_itself, self.reference.evidence),
         )
@@ -141,6 +143,7 @@ class Explorer(Judge):
                 branch.untracked | image.untracked,
             )
             successor = self._live(image, last=depth == self.crashes)
+            self._note_unreached(successor)
             self._count(after, *self.judge(successor, image, after.acknowledged, after.untracked))
             if depth < self.crashes and successor.taps:
                 self._explore(successor, after)
@@ -170,6 +173,12 @@ class Explorer(Judge):
             self._broken = schedule, violations
         if self._progress:
             self._progress(count)
+
+    def _note_unreached(self, life: Life) -> None:
+        """Remember where a life waits for its time, unless the run without a crash does so, too."""
+        run, reference = life.evidence.run, self.reference.evidence
+        if run and run.status == "waiting_for_timer" != reference.status:
+            self.unreached |= dict.fromkeys(f"after a crash {reason}" for reason in unreached(run))
 
     def _counterexample(self) -> Counterexample | None:
         if self.by_itself:

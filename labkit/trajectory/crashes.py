@@ -9,6 +9,7 @@ import msgspec
 
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Judged, judge
+from labkit.check.verdict import missing, verdict
 from labkit.scenario import Scenario
 from labkit.sim.lives import Image, Life, Simulation, first_life
 from labkit.trajectory.accidents import Happened, what_happened
@@ -88,7 +89,8 @@ def crash_everywhere(
     called = {name: [CallCount(*item) for item in sorted(count.items())] for name, count in counts.items()}
     broken = dict(sorted(counts["invariants"].items()))
     planned = [each for each in plan(trajectory, effects) if each.call and each.kind == "effect"]
-    verdict, reasons = _verdict(broken, called["ambiguous"], happened)
+    wrong, doubt = _reasons(broken, called["ambiguous"], happened)
+    doubt += missing(reference.evidence, reference.taps)
     return Row(
         trajectory=trajectory.id,
         engine=engine,
@@ -104,8 +106,8 @@ def crash_everywhere(
         in_doubt=[each.step for each in planned if each.call and each.call.in_doubt],
         model_calls_repeated=repeated,
         invariants=broken,
-        verdict=verdict,
-        reasons=reasons,
+        verdict=verdict(wrong, doubt),
+        reasons=wrong + doubt,
     )
 
 
@@ -124,15 +126,15 @@ def _counted(simulation: Simulation, reference: Life) -> tuple[dict[str, Counter
     return counts, repeated
 
 
-def _verdict(broken: dict[str, int], ambiguous: list[CallCount], happened: Happened) -> tuple[str, list[str]]:
-    """The verdict of a row, and every reason why it is not valid."""
+def _reasons(broken: dict[str, int], ambiguous: list[CallCount], happened: Happened) -> tuple[list[str], list[str]]:
+    """What is wrong in a row, and what is in doubt."""
     wrong = [f"{name}: broken in {times:,} schedule{'' if times == 1 else 's'}" for name, times in broken.items()]
     wrong += [
         f"the recording itself makes {each.calls[0].call} {len(each.calls)} times" for each in happened.duplicates
     ]
     doubt = [f"ambiguous after a crash: {', '.join(each.call for each in ambiguous)}"] if ambiguous else []
     doubt += happened.open
-    return "invalid" if wrong else "unknown" if doubt else "valid", wrong + doubt
+    return wrong, doubt
 
 
 def harm_of(life: Life, image: Image, reference: Life) -> Harm:

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from labkit.check.verdict import VERDICTS
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
 from labkit.trajectory.accidents import Happened, what_happened
@@ -22,7 +23,6 @@ from labkit.trajectory.identity import same_effects
 from labkit.trajectory.model import Trajectory
 from labkit.trajectory.told import and_, shown, what_has_happened
 
-VERDICTS = ("valid", "unknown", "invalid")
 HARMS = ("duplicated", "lost", "ambiguous", "untracked")
 Progress = Callable[[int, int], None]
 """Told (rows done, rows in all) after each row."""
