@@ -15,6 +15,7 @@ from labkit.codec import check_id, encode
 from labkit.context import LiveContext
 from labkit.errors import EffectRejected, InvalidInput, LabError, StaleWrite, StepFailed, Unsupported
 from labkit.journal import EndOfJournal, Journal
+from labkit.memory import noting
 from labkit.model import TERMINAL, Done, Event, Run, Workflow
 from labkit.moves import CLOSE, apply, close, next_move
 from labkit.parts import Parts
@@ -29,7 +30,8 @@ def first_state(workflow: Workflow[Any], inputs: dict[str, Any]) -> Any:
     if not workflow.steps:
         raise InvalidInput(f"workflow {workflow.name} has no step", safe="nothing was written", next="register one")
     check_names(workflow, inputs)
-    return workflow.begin(**inputs)
+    with noting(workflow):
+        return workflow.begin(**inputs)
 
 
 _signature = cache(signature)  # as slow as a whole step
@@ -179,10 +181,11 @@ class Runner:
         return ctx
 
     def _replay_and_go_on(self, ctx: LiveContext) -> None:
-        while ctx.run.status == "running" and ctx.journal.more:
-            if ctx.journal.used_up and not self._drain(ctx):
-                return
-            self._step(ctx, ctx.run.next_transition or CLOSE)
+        with noting(self.parts.workflow):
+            while ctx.run.status == "running" and ctx.journal.more:
+                if ctx.journal.used_up and not self._drain(ctx):
+                    return
+                self._step(ctx, ctx.run.next_transition or CLOSE)
 
     def _step(self, ctx: LiveContext, name: str) -> None:
         step = close if name == CLOSE else self.parts.workflow.find(name)

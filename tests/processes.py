@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -63,3 +66,110 @@ def promise(ctx: Context, state: Seen) -> Any:
 def amount(call: ActivityCall) -> int:
     """What a model proposes; a drifting one changes its mind."""
     return 900 if call.drift and call.number > 1 else 100
+
+
+prices: dict[str, int] = {}
+paid: set[str] = set()
+
+
+@lru_cache
+def once() -> list[int]:
+    """A cache with something in it that can change."""
+    return []
+
+
+remembering = flow("remembering")
+
+
+@remembering.step
+def learn(ctx: Context, state: Seen) -> Any:
+    """Put into memory what the next step needs."""
+    prices["it"] = ctx.activity(amount)
+    return spend
+
+
+@remembering.step
+def spend(ctx: Context, state: Seen) -> Any:
+    """Read it from memory: a process that has not learnt it fails."""
+    state.seen.append(ctx.effect("bank", "pay", {"amount": prices["it"]}).id)
+    return None
+
+
+believing = flow("believing")
+
+
+@believing.step
+def pay_once(ctx: Context, state: Seen) -> Any:
+    """A set in memory is to keep a payment from being made twice."""
+    if "it" not in paid:
+        paid.add("it")
+        state.seen.append(ctx.effect("post", "send", {"what": "it"}).id)
+    return None
+
+
+class Desk:
+    """State where people put it: in a class, an instance, a default argument, a closure, a function, a counter."""
+
+    count = 0
+    seen: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+
+desk = Desk()
+numbers = itertools.count(1)
+total = 0
+
+
+def counter() -> Callable[[], int]:
+    """A function with a variable of its own."""
+    calls = 0
+
+    def count() -> int:
+        nonlocal calls
+        calls += 1
+        return calls
+
+    return count
+
+
+count = counter()
+
+
+def defaulted(seen: list[int] = []) -> int:  # noqa: B006
+    """A mutable default argument."""
+    seen.append(1)
+    return len(seen)
+
+
+def look() -> list[int]:
+    """What all of these say: ones in a new process."""
+    global total
+    total += 1
+    Desk.count += 1
+    Desk.seen.append(1)
+    desk.calls += 1
+    once().append(1)
+    look.calls = getattr(look, "calls", 0) + 1  # type: ignore[attr-defined]
+    found = [total, Desk.count, len(Desk.seen), desk.calls, len(once()), look.calls]  # type: ignore[attr-defined]
+    return [*found, next(numbers), count(), defaulted()]
+
+
+looking = flow("looking")
+
+
+@looking.step
+def look_once(ctx: Context, state: Seen) -> Any:
+    """Look at the memory of this process."""
+    state.seen = look()
+    ctx.effect("bank", "pay", {"seen": state.seen})
+    return look_twice
+
+
+@looking.step
+def look_twice(ctx: Context, state: Seen) -> Any:
+    """And once more."""
+    state.seen = [*state.seen, *look()]
+    ctx.effect("bank", "pay", {"seen": state.seen})
+    return None

@@ -14,7 +14,7 @@ from pathlib import Path
 # A part may import from the rows above it, and from its own row if no circle comes of it.
 LAYERS = (
     ("errors", "arguments", "authoring", "clock", "taps", "calls", "model", "canonical", "codec"),
-    ("asked", "journal", "moves", "scratch", "values"),
+    ("asked", "journal", "moves", "scratch", "values", "memory"),
     ("store", "cases", "provider", "suspend"),
     ("engines", "own_engines", "effects", "coordination", "evolution"),
     ("parts", "recording", "context", "bound", "runner", "scenario", "check"),

@@ -18,6 +18,7 @@ from labkit.lab.foresee import choose_tap, foresee
 from labkit.lab.machine import Machine
 from labkit.lab.outside import ProcessOutside, world_name
 from labkit.lab.view import Killed, RunView
+from labkit.memory import Memory
 from labkit.model import Workflow
 from labkit.scenario import Scenario, drive
 from labkit.scratch import scratch_folder
@@ -109,7 +110,8 @@ def _really(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tupl
 def _simulated(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> tuple[int, None]:
     runner = scenario.runner(machine.store, machine.outside.world(scenario))
     try:
-        with machine.recording(scenario.run_id, dies_at=str(tap), window=window), listening(Dying(tap)):
+        recording = machine.recording(scenario.run_id, dies_at=str(tap), window=window)
+        with Memory(scenario.workflow).process(), recording, listening(Dying(tap)):
             drive(runner, scenario.run_id, scenario.inputs, again=scenario.again)
     except Crash:
         return os.getpid(), None

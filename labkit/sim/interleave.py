@@ -20,6 +20,7 @@ from labkit.check.evidence import Evidence, gather
 from labkit.check.invariants import Judged, Violation, judge
 from labkit.clock import START, next_clock
 from labkit.errors import StaleWrite
+from labkit.memory import Memory
 from labkit.model import Workflow
 from labkit.own_engines import engine_name
 from labkit.provider.twin import Twin
@@ -87,12 +88,20 @@ class _Worker(threading.Thread):
     """Runs a scenario as one owner, and hands control back at each switch point that it is told to stop at."""
 
     def __init__(
-        self, scenario: Scenario, path: str, world: Twin, number: int, pause_after: int | None, story: list[OwnTap]
+        self,
+        scenario: Scenario,
+        path: str,
+        world: Twin,
+        number: int,
+        pause_after: int | None,
+        story: list[OwnTap],
+        memory: Memory,
     ) -> None:
         super().__init__(daemon=True)
         self.store = SqliteStore(path)
         owner, clock = f"worker-{number}", next_clock(START if number > 1 else "")
         self.runner = scenario.runner(self.store, world, clock, owner, number)
+        self._memory, self._remembered = memory, memory.fresh()
         self._scenario, self._pause_after, self._owner, self._story = scenario, pause_after, owner, story
         self._count = TapCounter()
         self._may_run, self._stopped = threading.Event(), threading.Event()
@@ -100,10 +109,13 @@ class _Worker(threading.Thread):
         self.done, self.refused, self.error = False, 0, ""
 
     def advance(self) -> None:
-        """Let the worker run until its pause or its end."""
+        """Let the worker run until its pause or its end; it remembers what it knew when it was paused."""
         self._stopped.clear()
-        self._may_run.set()
-        self._stopped.wait()
+        with self._memory.process():
+            self._memory.put(self._remembered)
+            self._may_run.set()
+            self._stopped.wait()
+            self._remembered = self._memory.take()
 
     def run(self) -> None:
         """The worker's life."""
@@ -203,9 +215,10 @@ def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Wor
     path = f"file:/labkit-{next(_names)}?vfs=memdb"
     world = scenario.twin()
     story: list[OwnTap] = []
+    memory = Memory(scenario.workflow)
     workers = [
-        _Worker(scenario, path, world, 1, first, story),
-        _Worker(scenario, path, world, 2, second, story),
+        _Worker(scenario, path, world, 1, first, story, memory),
+        _Worker(scenario, path, world, 2, second, story, memory),
     ]
     by_thread: dict[int, _Worker] = {}
 

@@ -18,6 +18,7 @@ from labkit.check.evidence import Evidence, gather, untracked
 from labkit.clock import ManualClock, next_clock
 from labkit.effects.policies import POLICIES
 from labkit.errors import LabError
+from labkit.memory import Memory
 from labkit.own_engines import engine_class
 from labkit.parts import chance_of
 from labkit.provider.twin import Image as TwinImage
@@ -72,7 +73,7 @@ class Simulation:
         self.store = SqliteStore()
         self.world = scenario.twin(ManualClock())  # it stands still, so that equal lives leave equal images
         self.runner: Runner = scenario.runner(self.store, self.world, next_clock())
-        self.process, self._values = 0, Values()
+        self.process, self._values, self.memory = 0, Values(), Memory(scenario.workflow)
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
     def live(self, image: Image, *, keep_images: bool, fed: Mapping[Place, Value] | None = None) -> Life:
@@ -82,6 +83,10 @@ class Simulation:
         """
         self.store.restore(image.database)
         self.world.restore(image.world)
+        with self.memory.process():
+            return self._live(image, keep_images, fed)
+
+    def _live(self, image: Image, keep_images: bool, fed: Mapping[Place, Value] | None) -> Life:
         self.process, self._values = image.process + 1, image.values
         self.runner = self._process(image.time, ValueLog(fed))
         recorder = _Recorder(self, image) if keep_images else _Taps()
@@ -176,4 +181,6 @@ def first_life(simulation: Simulation) -> Life:
             f"workflow {simulation.scenario.workflow.name} fails without any crash: {life.error}",
             next="make it run first: labkit run",
         )
-    return life._replace(evidence=gather(simulation.runner, simulation.scenario.run_id, life.evidence.run, reread=True))
+    with simulation.memory.process():  # whoever reads it is another process
+        run_id, run = simulation.scenario.run_id, life.evidence.run
+        return life._replace(evidence=gather(simulation.runner, run_id, run, reread=True))

@@ -91,7 +91,8 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         clock = next_clock(died)
         runner = scenario.runner(store, world, clock, process=number)  # nothing in memory outlives a process
         begin = Image(store.image(), world.image(), at_crash, frozenset(), number - 1, died)
-        process, run = _live(runner, scenario, world, crash)
+        with simulation.memory.process():
+            process, run = _live(runner, scenario, world, crash)
         processes.append(process)
         durable = {each.request_id for each in approvals_of(store, scenario.run_id)}
         values = values.then(runner.parts.log).of(durable)
@@ -99,7 +100,8 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
             process.window = _window(simulation, begin, crash)
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash, died = status_of(store, scenario.tenant, scenario.run_id), clock.now().isoformat()
-    evidence = gather(runner, scenario.run_id, run, reread=True)
+    with simulation.memory.process():
+        evidence = gather(runner, scenario.run_id, run, reread=True)
     judged = Judged(
         evidence=evidence,
         reference=reference.evidence,
