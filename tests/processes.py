@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
+import os
+import random
+import time
+import uuid
 from collections.abc import Callable
+from datetime import datetime as moment
 from functools import lru_cache
+from time import time as now_is
 from typing import Any, ClassVar
 
 import msgspec
@@ -172,4 +179,42 @@ def look_twice(ctx: Context, state: Seen) -> Any:
     """And once more."""
     state.seen = [*state.seen, *look()]
     ctx.effect("bank", "pay", {"seen": state.seen})
+    return None
+
+
+leaking = flow("leaking")
+
+
+@leaking.step
+def leak(ctx: Context, state: Seen) -> Any:
+    """Read past the context whatever can be read, in as many ways as there are."""
+    state.seen = [
+        time.time(),
+        now_is(),
+        datetime.datetime.now(datetime.UTC).isoformat(),
+        moment.now().isoformat(),
+        random.random(),
+        uuid.uuid4().hex,
+        os.urandom(4).hex(),
+        ctx.activity(inside),
+    ]
+    ctx.effect("bank", "pay", {})
+    return None
+
+
+def inside(call: ActivityCall) -> float:
+    """An activity may read the time."""
+    return time.time()
+
+
+configured = flow("configured")
+
+
+@configured.step
+def configure(ctx: Context, state: Seen) -> Any:
+    """Read the environment, and go through a set."""
+    state.seen = [os.environ.get("HOME", "") != "", os.getenv("NO_SUCH_NAME")]
+    for name in {"b", "a"}:
+        state.seen.append(len(name))
+    ctx.effect("bank", "pay", {"sorted": sorted({"b", "a"})})
     return None

@@ -158,7 +158,7 @@ class Walk:
                 _first[id(value)] = value, deepcopy(value)
             except Exception:
                 if path:
-                    self.unknown.append(f"{path} ({type(value).__name__})")
+                    self.unknown.append(f"{path} is remembered, a {type(value).__name__}")
                 return
         self.opaque[id(value)] = _first[id(value)][1]
 

@@ -124,6 +124,8 @@ class Explorer(Judge):
             missing=[*missing(self.reference.evidence, self.reference.taps), *self.unreached][:MOST_MISSING],
             questions=list(self.questions)[:MOST_TOLD],
             without_crash=explained(self.by_itself, self.reference.evidence),
+            leaks=self.simulation.leaks.told(),
+            fixed=[*self.simulation.leaks.told(varied=False), *self.simulation.memory.unknown],
         )
         found.cells = self.table.finish(found.wrong(), found.unsettled())
         return found

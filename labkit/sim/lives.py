@@ -8,14 +8,15 @@ process runs after the crash, not even its `finally` blocks, just as after SIGKI
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from labkit.check.evidence import Evidence, gather, untracked
-from labkit.clock import ManualClock, next_clock
+from labkit.clock import Clock, ManualClock, next_clock
 from labkit.effects.policies import POLICIES
 from labkit.errors import LabError
 from labkit.memory import Memory
@@ -24,6 +25,7 @@ from labkit.parts import chance_of
 from labkit.provider.twin import Image as TwinImage
 from labkit.runner import Runner
 from labkit.scenario import Scenario, drive
+from labkit.sim.leaks import Leaks
 from labkit.store.runs import status_of
 from labkit.store.sqlite import SqliteStore
 from labkit.taps import Tap, TapCounter, listening
@@ -73,7 +75,8 @@ class Simulation:
         self.store = SqliteStore()
         self.world = scenario.twin(ManualClock())  # it stands still, so that equal lives leave equal images
         self.runner: Runner = scenario.runner(self.store, self.world, next_clock())
-        self.process, self._values, self.memory = 0, Values(), Memory(scenario.workflow)
+        self.process, self._values = 0, Values()
+        self.memory, self.leaks = Memory(scenario.workflow), Leaks(scenario.workflow)
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
     def live(self, image: Image, *, keep_images: bool, fed: Mapping[Place, Value] | None = None) -> Life:
@@ -83,8 +86,14 @@ class Simulation:
         """
         self.store.restore(image.database)
         self.world.restore(image.world)
-        with self.memory.process():
+        with self.alive(image.process + 1, next_clock(image.time)):
             return self._live(image, keep_images, fed)
+
+    @contextmanager
+    def alive(self, number: int, clock: Clock) -> Iterator[None]:
+        """While the block runs, the author's code is in process `number`, which begins at this time."""
+        with self.memory.process(), self.leaks.process(number, clock.now().isoformat()):
+            yield
 
     def _live(self, image: Image, keep_images: bool, fed: Mapping[Place, Value] | None) -> Life:
         self.process, self._values = image.process + 1, image.values
@@ -181,6 +190,6 @@ def first_life(simulation: Simulation) -> Life:
             f"workflow {simulation.scenario.workflow.name} fails without any crash: {life.error}",
             next="make it run first: labkit run",
         )
-    with simulation.memory.process():  # whoever reads it is another process
+    with simulation.alive(2, next_clock(simulation.time)):  # whoever reads it is another process
         run_id, run = simulation.scenario.run_id, life.evidence.run
         return life._replace(evidence=gather(simulation.runner, run_id, run, reread=True))

@@ -17,7 +17,8 @@ class Report(msgspec.Struct, kw_only=True):
     """What exploring one scenario found. `recoveries` counts the lives that were really run for the schedules.
 
     `missing` is what was not reached, with its place; `questions` are effects that may be one and the same;
-    `without_crash` is what the run breaks when nothing crashes; `leaks` are what steps read past `ctx`;
+    `without_crash` is what the run breaks when nothing crashes; `leaks` are what steps read past `ctx`, `fixed`
+    those of them, and what else steps remember, that is the same in each simulated process and not in a real one;
     `call_faults` is what came of calls that went wrong, in schedules that `schedules` does not count.
     """
 
@@ -40,6 +41,7 @@ class Report(msgspec.Struct, kw_only=True):
     without_crash: list[Violation] = []
     leaks: list[str] = []
     call_faults: list[FaultCell] = []
+    fixed: list[str] = []
 
     @property
     def ok(self) -> bool:
@@ -57,7 +59,7 @@ class Report(msgspec.Struct, kw_only=True):
 
     def unsettled(self) -> list[str]:
         """What is open whatever crashes."""
-        return [*self.missing, *self.questions, *self.leaks]
+        return [*self.missing, *self.questions, *(f"{each}, which no simulated process changes" for each in self.fixed)]
 
     def broken(self) -> list[str]:
         """What is broken, whatever crashes, by crashes, and by calls that go wrong."""
@@ -76,6 +78,7 @@ class Report(msgspec.Struct, kw_only=True):
         return (
             f"{self.workflow} on {self.engine}, {self.policy}, {self.provider}: {self.verdict}; {why}; "
             f"all {self.schedules:,} schedules of {bound(self.crashes)}{self._and_calls()} in {self.seconds:.1f} s"
+            f"{''.join(f'; {leak}' for leak in self.leaks if leak not in self.fixed)}"
         )
 
     def _and_calls(self) -> str:

@@ -91,7 +91,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         clock = next_clock(died)
         runner = scenario.runner(store, world, clock, process=number)  # nothing in memory outlives a process
         begin = Image(store.image(), world.image(), at_crash, frozenset(), number - 1, died)
-        with simulation.memory.process():
+        with simulation.alive(number, clock):
             process, run = _live(runner, scenario, world, crash)
         processes.append(process)
         durable = {each.request_id for each in approvals_of(store, scenario.run_id)}
@@ -100,7 +100,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
             process.window = _window(simulation, begin, crash)
             unknown |= untracked(runner.parts, scenario.tenant, scenario.run_id)
             at_crash, died = status_of(store, scenario.tenant, scenario.run_id), clock.now().isoformat()
-    with simulation.memory.process():
+    with simulation.alive(number + 1, next_clock(clock.now().isoformat())):
         evidence = gather(runner, scenario.run_id, run, reread=True)
     judged = Judged(
         evidence=evidence,
