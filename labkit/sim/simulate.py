@@ -84,8 +84,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     simulation = Simulation(scenario)
     reference, judge, broken = held_against(scenario, simulation)
     processes: list[Process] = []
-    unknown: set[str] = set()
-    values = Values()
+    unknown, values = set[str](), Values()
     at_crash, died = "none", ""
     for number, crash in enumerate([*crashes, None], 1):
         clock = next_clock(died)

@@ -121,45 +121,52 @@ def _seen(real: Any, by_the_author: AsksAuthor) -> Any:
     return stand_in
 
 
-def _dates(real: Any, by_the_author: AsksAuthor, now: Moment) -> Any:
-    """`datetime.datetime` or `datetime.date`, but for its looks at the clock; what it makes are real ones."""
+class _Dates(type):
+    """Classes that stand in for `real`, a class of dates, but for what they define; what they make are real ones."""
 
-    class Meta(type):
-        def __instancecheck__(cls, value: Any) -> bool:
-            return isinstance(value, real)
+    real: Any
 
-        def __subclasscheck__(cls, kind: type) -> bool:
-            return issubclass(kind, real)
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.real)
 
-        def __call__(cls, *args: Any, **named: Any) -> Any:
-            return real(*args, **named)
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, cls.real)
 
-        def __getattr__(cls, name: str) -> Any:
-            return getattr(real, name)
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        return cls.real(*args, **named)
 
-        def __eq__(cls, other: object) -> bool:
-            return other is cls or other is real
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.real, name)
 
-        def __hash__(cls) -> int:
-            return hash(real)
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.real
 
-    def moment(zone: Any = None) -> datetime.datetime:
-        return datetime.datetime.fromtimestamp(now.seconds(), zone)
+    def __hash__(cls) -> int:
+        return hash(cls.real)
 
-    class StandIn(metaclass=Meta):
+
+def _dates(kind: Any, by_the_author: AsksAuthor, moment: Moment) -> Any:
+    """`datetime.datetime` or `datetime.date`, but for its looks at the clock."""
+
+    def there(zone: Any = None) -> datetime.datetime:
+        return _datetime.fromtimestamp(moment.seconds(), zone)
+
+    class StandIn(metaclass=_Dates):
+        real = kind
+
         @staticmethod
         def now(tz: Any = None) -> Any:
-            return moment(tz) if by_the_author(".now") else real.now(tz)
+            return there(tz) if by_the_author(".now") else kind.now(tz)
 
         @staticmethod
         def utcnow() -> Any:
-            return moment(datetime.UTC).replace(tzinfo=None) if by_the_author(".utcnow") else real.utcnow()
+            return there(datetime.UTC).replace(tzinfo=None) if by_the_author(".utcnow") else kind.utcnow()
 
         @staticmethod
         def today() -> Any:
             if not by_the_author(".today"):
-                return real.today()
-            return moment() if issubclass(real, _datetime) else moment().date()
+                return kind.today()
+            return there() if issubclass(kind, _datetime) else there().date()
 
     return StandIn
 
