@@ -24,12 +24,12 @@ from msgspec.structs import replace
 
 from labkit.check.evidence import Evidence
 from labkit.check.invariants import Judged, Violation, judge
-from labkit.effects.ledger import SETTLED
 from labkit.model import TERMINAL
 from labkit.provider.protocol import Entry
 
 RESULT = "the recovered result equals that of a fault-free run"
 UNTRACKED = "no untracked effect"
+DONE = ("confirmed", "compensated")  # what our ledger says of an effect that it knows to have happened
 
 
 def judge_alone(case: Judged) -> list[Violation]:
@@ -92,7 +92,7 @@ def _freed(case: Judged) -> Iterator[str]:
 def _unheard(evidence: Evidence) -> Iterator[Violation]:
     if evidence.status not in TERMINAL:
         return
-    known = {entry.subject for entry in evidence.effects if entry.status in SETTLED}
+    known = {entry.subject for entry in evidence.effects if entry.status in DONE}
     done = evidence.executed()
     for subject, how in evidence.heard.items():
         if how == "unclear" and done[subject] and subject not in known:
