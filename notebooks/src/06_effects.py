@@ -334,6 +334,58 @@ run
 # The same request would get the same answer. What has to change is the request, or somebody's mind.
 
 # %% [markdown]
+# Nobody has died in this part. So trying every crash would never have found it: `explore` has to be told to let calls
+# go wrong as well. It then tries six *call faults* at each effect, alone and with every single crash.
+#
+# Here is a step whose author has thought of time-outs: *when no answer comes, call again.* Predict which of the six
+# pays twice, and whether the key helps.
+
+# %%
+from labkit import explore
+from labkit.model import State, Target, Workflow
+
+
+class Payout(State):
+    """What the payout knows."""
+
+    receipt: str = ""
+
+
+payout = Workflow("payout", version="1", state=Payout, begin=Payout, targets={"payments": Target(capability="dedup")})
+
+
+# %%
+@payout.step
+def pay_back(ctx, state):
+    for _ in range(2):
+        try:
+            state.receipt = ctx.effect("payments", "refund", {"order": "A-17", "amount": 40}).id
+            return
+        except EffectUnknown:
+            continue
+    raise EffectUnknown("no answer, twice")
+
+
+# %%
+came = {}
+for policy in ("keyed", "ledger"):
+    report = explore(payout, policy=policy, call_faults="all")
+    came[policy] = {cell.name: ", ".join(cell.alone) or "paid once, or refused" for cell in report.call_faults}
+came = pd.DataFrame(came)
+assert came.loc["time-out after", "keyed"] == "duplicated, untracked"
+assert set(came.ledger) == {"paid once, or refused"}
+came
+
+# %% [markdown]
+# No process died, and the customer has the money twice. The provider recognises keys, but the second `ctx.effect` is
+# another effect, with a key of its own. And nobody knows of the first one: its only trace is an exception that was
+# caught. With `ledger` the step never sees the doubt. It is settled below, with the same key.
+#
+# `provider away` is no time-out: a connection that was refused has carried nothing. The lab says so with an error of
+# its own, `ProviderAway`. That one you may catch, and call again later or go another way. An `except Exception` around
+# an effect catches all of them, and so has to be wrong about one.
+
+# %% [markdown]
 # ## 6 · A person decides
 #
 # The provider can do nothing, the process died, the run waits. You are the person. This board shows what waits, what
@@ -408,7 +460,6 @@ outside[["kind", "operation", "request", "receipt_id"]]
 # used at once, where it is needed. One step:
 
 # %%
-from labkit.model import State, Target, Workflow
 
 
 class Claim(State):
