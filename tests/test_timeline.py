@@ -46,7 +46,7 @@ def test_without_a_crash_nothing_stands_out():
 def test_a_call_that_is_paid_twice_is_marked_again():
     timeline = story("policy_check/commit:before#1", engine="snapshot")
     assert marks(timeline) == ["again"]
-    assert "assess_policy (again)" in str(timeline) and "assess_policy again" in timeline.svg()
+    assert "assess_policy (again)" in str(timeline) and ">AGAIN</text>" in timeline.svg()
 
 
 def test_an_ambiguous_effect_says_what_a_person_can_do():
@@ -146,10 +146,10 @@ def test_a_picture_of_one_step_is_as_wide_as_its_headline():
 
 
 def test_a_policy_without_a_ledger_is_said_beside_its_lane_and_never_of_another():
-    assert ">bare keeps none</text>" in story("W3", policy="bare").svg()
+    assert ">not kept</text>" in story("W3", policy="bare").svg()
     with Lab(":memory:", policy="ledger") as lab:  # dead before its first effect: the ledger is kept, and still empty
         early = lab.timeline(lab.kill(refund, at="load_case/commit:after#1", case=17, real=False).run_id)
-    assert early.effects == [] and "keeps none" not in early.svg()
+    assert early.effects == [] and "not kept" not in early.svg()
 
 
 @pytest.mark.parametrize("policy", ["bare", "outbox"])

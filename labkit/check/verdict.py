@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from labkit.check.evidence import Evidence
+from labkit.check.repeats import same_request
 from labkit.check.windows import places
 from labkit.effects.key import effect_of
 from labkit.model import TERMINAL, Run
@@ -59,6 +60,11 @@ def missing(reference: Evidence, taps: Iterable[Tap]) -> list[str]:
     """
     end = unreached(reference.run) if reference.run else [f"the run without a crash is {reference.status}"]
     return [*end, *_not_crashed_around(reference, taps)]
+
+
+def unsettled(known: Evidence) -> list[str]:
+    """What keeps one run from `valid` though it broke nothing: where it stopped short, and effects that may be one."""
+    return [*(unreached(known.run) if known.run else []), *same_request(known.outside)]
 
 
 def unreached(run: Run[Any]) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from labkit.arguments import checked
 from labkit.check.evidence import Evidence, step_of
-from labkit.check.verdict import unreached, verdict
+from labkit.check.verdict import unsettled, verdict
 from labkit.check.windows import WINDOWS, acknowledged
 from labkit.effects.key import effect_of
 from labkit.errors import LabError
@@ -42,8 +42,8 @@ class Row(msgspec.Struct, kw_only=True):
     `step` is the effect (`pay`, or `pay/2`), or the step in which the process died. `exit_status` is None when the
     crash was simulated. `activity_calls` are all calls that were made, `again` those of them that had been made before.
     `broken` are invariants by name; `verdict` is valid, invalid, or unknown when the run did not come to its end, as
-    when a person has to decide; `missing` says where it stopped. An engine that has no such point says so in `lacks`:
-    nothing was killed, no verdict.
+    when a person has to decide, or made two effects that may be one; `missing` says which. An engine that has no such
+    point says so in `lacks`: nothing was killed, no verdict.
     """
 
     engine: str
@@ -193,7 +193,7 @@ def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
         error = failure.what
     evidence = lab.evidence(run_id)
     broken = _broken(judge, at, evidence, error)
-    missing = unreached(evidence.run) if evidence.run else []
+    missing = unsettled(evidence)
     named = effect_of if place != taps[at].step else step_of
     return Row(
         engine=scenario.engine,
@@ -218,7 +218,7 @@ def _broken(judge: Judge, at: int, evidence: Evidence, error: str) -> list[str]:
     first = judge.reference
     image, kept = first.images[first.image_of[at]], Counter(acknowledged(first.taps[: at + 1]))
     violations, _ = judge.judge(Life([], [], [], evidence, error, ValueLog()), image, kept, image.untracked)
-    return list(dict.fromkeys(violation.invariant for violation in violations))
+    return list(dict.fromkeys(violation.invariant for violation in [*violations, *judge.anyway()]))
 
 
 def _rules(broken: Iterable[str]) -> str:

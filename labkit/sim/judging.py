@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from msgspec.structs import replace
+
 from labkit.check.cells import Observed
 from labkit.check.invariants import Judged, Violation
 from labkit.check.repeats import same_request
@@ -54,6 +56,10 @@ class Judge:
             violations = [each for each in violations if each not in self.by_itself]
         self.questions.update(dict.fromkeys(same_request(life.evidence.outside)))
         return violations, Observed.of(life.evidence, untracked, violations)
+
+    def anyway(self) -> list[Violation]:
+        """What the run breaks without any crash, and so whatever crash it has."""
+        return [replace(each, text=f"without any crash: {each.text}") for each in self.by_itself]
 
 
 def committed(life: Life, image_index: int) -> Counter[str]:

@@ -13,8 +13,8 @@ T = TypeVar("T", bound=Hashable)
 Key = tuple[str, str, int]
 
 GUTTER, GAP = 88.0, 8.0  # pixels: lane names on the left, between steps
-CALL, NAMED, DOT, TAIL = 74.0, 45.0, 15.0, 32.0  # pixels: a call, a named operation, a dot, room at the end
-LETTER, BOLD, FLAG = 5.8, 6.6, 100.0  # pixels: a letter of a name, one of a headline, the words at a crash
+CALL, MARK, DOT, TAIL = 84.0, 8.0, 15.0, 20.0  # pixels: a call, beside the name of a mark, a dot, room at the end
+LETTER, BOLD, FLAG = 6.7, 7.6, 110.0  # pixels: a letter of a name, one of a headline, the words at a crash
 
 
 class Grid:
@@ -27,6 +27,7 @@ class Grid:
         for lane in timeline.lanes:
             merge(groups, [operation.group for operation in lane.operations])
         self.centre: dict[Key, float] = {}
+        self.size: dict[Key, float] = {}
         self.extent: dict[str, tuple[float, float]] = {}
         left = GUTTER
         for group in groups:
@@ -42,13 +43,13 @@ class Grid:
     def _place(self, group: str, columns: list[Key], names: list[str], left: float) -> float:
         """Lay the columns of a step out from `left`; return where it ends."""
         if group in self.effects:
-            sizes, tail = [CALL if name in OUTSIDE else NAMED for _, name, _ in columns], TAIL
+            sizes, tail = [CALL if name in OUTSIDE else MARK + LETTER * len(name) for _, name, _ in columns], TAIL
         else:
-            size = max(DOT, (LETTER * max(map(len, names)) + 18) / len(columns))
+            size = max(DOT, (LETTER * max(map(len, names)) + 12) / len(columns))
             sizes, tail = [size] * len(columns), 0.0
         x = left
         for column, size in zip(columns, sizes, strict=True):
-            self.centre[column] = x + size / 2
+            self.centre[column], self.size[column] = x + size / 2, size
             x += size
         self.extent[group] = left, x + tail
         return x + tail
@@ -66,17 +67,28 @@ class Grid:
         """From where to where a tap's share of its column goes; the whole step where operations are dots."""
         if operation.group not in self.effects:
             return self.extent[operation.group]
-        phases = PHASES if operation.name in OUTSIDE else (PHASES[0], PHASES[2])
-        wide = CALL if operation.name in OUTSIDE else NAMED
-        share = wide / len(phases)
-        left = self.x(operation) - wide / 2 + share * phases.index(Tap.parse(tap).phase)
-        return left, left + share
+        left = self.place(operation, tap)
+        return left, left + self.size[key(operation)] / len(_phases(operation))
+
+    def place(self, operation: Operation, tap: str) -> float:
+        """Where a tap's share of its column begins."""
+        phases, wide = _phases(operation), self.size[key(operation)]
+        return self.x(operation) - wide / 2 + wide / len(phases) * phases.index(Tap.parse(tap).phase)
+
+
+def _phases(operation: Operation) -> tuple[str, ...]:
+    return PHASES if operation.name in OUTSIDE else (PHASES[0], PHASES[2])
 
 
 def _names(made: list[Operation], group: str) -> list[str]:
-    """The activities that are written below a step."""
+    """The words of the activities that are written below a step."""
     outside = [each for operation in made if operation.group == group for each in operation.outside]
-    return [f"{each.text} {each.mark}".rstrip() for each in outside if each.kind == "activity"]
+    return [word for each in outside if each.kind == "activity" for word in activity(each.text)]
+
+
+def activity(name: str) -> list[str]:
+    """The name of an activity, on two lines where it is long."""
+    return [name.replace("_", " ")] if len(name) < 10 else words(name)
 
 
 def key(operation: Operation) -> Key:

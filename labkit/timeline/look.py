@@ -18,7 +18,8 @@ LANES = {
     "provider": "provider",
 }
 TINTS = {"W1": 0.1, "W2": 0.28, "W3": 0.55, "W4": 0.28, "W5": 0.1}  # how strong the amber of a window is
-DUPLICATE, AGAIN, LOST, REPLY_LOST, NOTHING_NEW = "DUPLICATE", "AGAIN", "LOST", "✗ reply lost", "nothing new"
+DUPLICATE, QUESTION, AGAIN, LOST = "DUPLICATE", "TWICE?", "AGAIN", "LOST"
+REPLY_LOST, NOTHING_NEW = "✗ reply lost", "nothing new"
 
 
 class Mark(NamedTuple):
@@ -51,10 +52,10 @@ MARKS = {
 }
 SENT = Mark("M-4.5-4.5h9v9h-9z", True, "call sent")
 DONE = Mark("M0-7l7 7-7 7-7-7z", True, "done at the provider")
-ALWAYS = {  # sign -> meaning, of what is drawn beside the marks of operations
+ALSO = {  # sign -> meaning, of what is drawn beside the marks of operations
     "●": "activity called (blue)",
     "◎": "called again",
-    "◈": "done twice",
+    "◈": "done twice, or perhaps (TWICE?)",
     "◇": "known key, nothing new",
 }
 
@@ -67,6 +68,18 @@ def mark_of(operation: str) -> Mark:
 def legend(operations: Collection[str]) -> list[Mark]:
     """The marks of these operations, each once, then those of calls."""
     return [*dict.fromkeys(mark for name, mark in MARKS.items() if name in operations), SENT, DONE]
+
+
+def ink(mark: Mark, *, done: bool = True, colour: str = "currentColor") -> str:
+    """How a mark is filled or drawn as a line; dashed when it was not done."""
+    dashes = 'stroke-dasharray="2 2"'
+    filled = f'fill="{colour}"' if done else f'fill="none" stroke="currentColor" {dashes}'
+    return filled if mark.filled else f'fill="none" stroke="currentColor" stroke-width="2.4" {"" if done else dashes}'
+
+
+def sign(mark: Mark, x: float, y: float, *, done: bool = True) -> str:
+    """A mark at (x, y)."""
+    return f'<path d="{mark.path}" transform="translate({x:.1f} {y})" {ink(mark, done=done)}/>'
 
 
 def css() -> str:

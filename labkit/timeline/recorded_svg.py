@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from labkit.timeline.look import AMBER, GREEN, RED
 from labkit.timeline.recorded import Beat, RecordedTimeline
-from labkit.timeline.svg import AMBER, GREEN, RED, line, text
+from labkit.timeline.svg import line, text
 
 WIDTH, ROW, HEAD, LANES = 1060, 24, 26, 5  # pixels, and how many joining lines stand beside each other
 LANE, NUMBER, TURN, SHAPE, CALL, WORDS = 9, 70, 80, 140, 154, 630  # pixels: where each column stands

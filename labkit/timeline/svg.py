@@ -9,19 +9,35 @@ from __future__ import annotations
 
 from html import escape
 
-from labkit.timeline.grid import GUTTER, Grid, words
+from labkit.timeline.grid import CALL, GUTTER, Grid, activity, words
+from labkit.timeline.look import (
+    AGAIN,
+    AMBER,
+    BLUE,
+    DUPLICATE,
+    GREEN,
+    LANES,
+    NOTHING_NEW,
+    QUESTION,
+    RED,
+    REPLY_LOST,
+    SENT,
+    TINTS,
+    mark_of,
+    sign,
+)
 from labkit.timeline.operations import OUTSIDE, Happening, Operation
 from labkit.timeline.timeline import Lane, Timeline
 
-RED, AMBER, GREEN, BLUE = "#e5484d", "#c9820a", "#2f9e5f", "#3b82d6"
 LEDGER = {"planned": ("none", "3 2"), "executing": (BLUE, ""), "confirmed": (GREEN, ""), "compensated": (GREEN, "3 2")}
-FLAGS = {"duplicate": (RED, "DUPLICATE"), "question": (AMBER, "TWICE?")}  # what is written at an effect
+FLAGS = {"duplicate": (RED, DUPLICATE), "question": (AMBER, QUESTION)}  # what is written at an effect
 LEDGER |= {"ambiguous": (AMBER, ""), "rejected": (RED, "")}
-WINDOW_Y, STEP_Y, CALL_Y, LEDGER_Y, PROVIDER_Y, HEIGHT = 22, 38, 82, 112, 146, 204  # pixels from the top of a process
-WIDER = "wider than this column: scroll it to the right →"
-NAMED_CALLS = 3  # activities of a step that are named, below each other
+WINDOW_Y, STEP_Y, CALL_Y, COMMIT_Y, LEDGER_Y, PROVIDER_Y = 22, 42, 92, 116, 144, 180  # pixels from the top of a process
+HEIGHT = 246
+WINDOW_NAME = 20  # pixels that the name of a window takes
+NAMED_CALLS = 4  # lines that name the activities of a step
 STYLE = (
-    "text{font:11px system-ui,sans-serif;fill:currentColor}.s{font-size:9.5px}.m{opacity:.75}.b{font-weight:600}"
+    "text{font:12px system-ui,sans-serif;fill:currentColor}.m{opacity:.75}.b{font-weight:600}"
     ".c{text-anchor:middle}.l{stroke:currentColor;fill:none}"
 )
 
@@ -35,7 +51,7 @@ def draw(timeline: Timeline) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {grid.width:.0f} {height}" role="img" '
         f'aria-label="{escape(description(timeline))}" style="display:block;width:100%;height:auto;'
-        f'min-width:{least_width(grid)}px;max-width:{grid.width:.0f}px">'
+        f'min-width:{grid.width:.0f}px;max-width:{grid.width:.0f}px">'
         f"<style>{STYLE}</style>{''.join(parts)}</svg>"
     )
 
@@ -79,28 +95,28 @@ class _Process:
         """All lanes, with their top at `top`."""
         parts = [text(0, 12, self.lane.ending, "b"), *self._names()]
         for group, operations in self.groups.items():
-            parts += [self._step(group, operations), self._windows(operations)]
+            parts += [self._step(group, operations)]
             parts += [self._ledger(group, operations), *map(self._operation, operations)]
             parts += self._activities(group, operations)
-        parts.append(self._kill())
+        parts += [self._windows(), self._kill()]
         return f'<g transform="translate(0 {top})">{"".join(parts)}</g>'
 
     def _names(self) -> list[str]:
-        rows = [("crash window", WINDOW_Y + 9), ("step", STEP_Y + 18), ("call, commit", CALL_Y + 4)]
-        rows += [("our ledger", LEDGER_Y + (12 if self.keeps_ledger else 5)), ("provider", PROVIDER_Y + 6)]
-        lines = [line(GUTTER, y, self.grid.width, y, 'stroke-opacity=".12"') for y in (CALL_Y, PROVIDER_Y + 2)]
-        if not self.keeps_ledger:
-            lines.append(text(0, LEDGER_Y + 17, f"{self.policy} keeps none", "s m"))
-        return [text(0, y, name, "m") for name, y in rows] + lines
+        rows = [("window", WINDOW_Y + 11), ("step", STEP_Y + 20), ("call", CALL_Y + 4), ("commit", COMMIT_Y + 4)]
+        rows += [("ledger", LEDGER_Y + (13 if self.keeps_ledger else 5)), ("provider", PROVIDER_Y + 6)]
+        rows += [] if self.keeps_ledger else [("none", LEDGER_Y + 19)]
+        heights = (CALL_Y, COMMIT_Y, PROVIDER_Y + 2)
+        lines = [line(GUTTER, y, self.grid.width, y, 'stroke-opacity=".12"') for y in heights]
+        return [text(0, y, LANES[name], "m") for name, y in rows] + lines
 
     def _step(self, group: str, operations: list[Operation]) -> str:
         left, right = self._left(group, operations), self.grid.extent[group][1]
         if any(self.lane.killed_at in operation.taps for operation in operations):
             right = max(self.grid.end(self.lane), left + 30)
         lines = words(group)
-        top = STEP_Y + (18 if len(lines) == 1 else 12)
-        names = [text((left + right) / 2, top + 12 * n, word, "c") for n, word in enumerate(lines)]
-        return box(left, right, STEP_Y, 28, 'fill="currentColor" fill-opacity=".08"') + "".join(names)
+        top = STEP_Y + (20 if len(lines) == 1 else 13)
+        names = [text((left + right) / 2, top + 14 * n, word, "c") for n, word in enumerate(lines)]
+        return box(left, right, STEP_Y, 32, 'fill="currentColor" fill-opacity=".08"') + "".join(names)
 
     def _left(self, group: str, operations: list[Operation]) -> float:
         """Where a step begins; the one with which a process took over, where it did so."""
@@ -109,46 +125,53 @@ class _Process:
             return max(left, self.grid.x(operations[0]) - 24)
         return left
 
-    def _windows(self, operations: list[Operation]) -> str:
-        if operations[0].group not in self.grid.effects:
-            return ""
+    def _windows(self) -> str:
+        """The windows of the effects: each lasts from its first tap to what the process passes next, or its death."""
+        passed = [
+            (each, tap, name)
+            for each in self.lane.operations
+            for tap, name in zip(each.taps, each.windows, strict=True)
+        ]
+        places = [self.grid.place(operation, tap) for operation, tap, _ in passed]
+        last = self.grid.end(self.lane) or (self.grid.extent[passed[-1][0].group][1] if passed else 0.0)
         spans: list[tuple[str, float, float]] = []
-        for operation in operations:
-            for tap, window in zip(operation.taps, operation.windows, strict=True):
-                left, right = self.grid.span(operation, tap)
-                if spans and spans[-1][0] == window:
-                    left = spans.pop()[1]
-                spans.append((window, left, right))
+        for (_, _, name), left, right in zip(passed, places, [*places[1:], last], strict=True):
+            begin = spans.pop()[1] if spans and spans[-1][0] == name else left
+            spans.append((name, begin, max(right, left + 1)))
         drawn = [
-            box(left, right, WINDOW_Y, 12, _tint(window)) + text((left + right) / 2, WINDOW_Y + 9.5, window, "s c")
-            for window, left, right in spans
-            if window != "between"
+            box(left, right, WINDOW_Y, 15, _tint(name)) + text((left + right) / 2, WINDOW_Y + 11.5, name, "c")
+            if right - left > WINDOW_NAME
+            else box(left, right, WINDOW_Y, 15, _tint(name))
+            for name, left, right in spans
+            if name != "between"
         ]
         return "".join(drawn)
 
     def _operation(self, operation: Operation) -> str:
         x, calls = self.grid.x(operation), operation.name in OUTSIDE
-        named = text(x, CALL_Y + 18, operation.name, "s c") if operation.group in self.grid.effects else ""
+        low = CALL_Y + 15 if calls else COMMIT_Y + 18
+        named = text(x, low, operation.name, "c") if operation.group in self.grid.effects else ""
         title = f"<title>{escape(operation.step)}: {escape(operation.text)}</title>"
         if calls:
             return f"<g>{title}{self._call(operation, x)}{named}</g>"
-        fill = 'fill="currentColor"' if operation.done else 'fill="none" stroke-dasharray="2 2"'
-        return f'<g>{title}<circle cx="{x:.1f}" cy="{CALL_Y}" r="4.5" stroke="currentColor" {fill}/>{named}</g>'
+        return f"<g>{title}{sign(mark_of(operation.name), x, COMMIT_Y, done=operation.done)}{named}</g>"
 
     def _call(self, operation: Operation, x: float) -> str:
         """A call goes down to the provider; its reply comes up again, or is lost on the way."""
-        left, right, low = x - 27, x + 27, PROVIDER_Y + 2
-        parts = [f'<rect x="{left - 4.5:.1f}" y="{CALL_Y - 4.5}" width="9" height="9" fill="currentColor"/>']
+        left, right, low = x - 0.36 * CALL, x + 0.36 * CALL, PROVIDER_Y + 2
+        parts = [sign(SENT, left, CALL_Y)]
         if operation.executed:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{low} H{x - 9:.1f} m-4 -3 l4 3 l-4 3"))
         else:
             parts.append(_arrow(f"M{left:.1f} {CALL_Y} V{LEDGER_Y - 3} m-3 -4 l3 4 l3 -4"))
         if operation.done and operation.executed:
             parts.append(_arrow(f"M{x + 9:.1f} {low} H{right:.1f} V{CALL_Y} m-3 4 l3 -4 l3 4"))
+        if operation.executed and not operation.done:
+            parts.append(text(max(x + 10, self.grid.end(self.lane) + 13), low - 9, REPLY_LOST))
         effects = [each for each in operation.outside if each.kind != "activity"]
         if operation.repeated:
             parts.append(f'<path class="l" d="M{x:.1f} {low - 7} l7 7 l-7 7 l-7 -7 z"/>')
-            parts.append(text(x, low + 21, "nothing new", "s c m"))
+            parts.append(text(x, low + 22, NOTHING_NEW, "c m"))
         return "".join(parts) + "".join(self._effect(each, x, n) for n, each in enumerate(effects))
 
     def _effect(self, happening: Happening, x: float, nth: int) -> str:
@@ -157,24 +180,29 @@ class _Process:
         what, _, receipt = happening.text.partition(" → ")
         ring = f'<circle cx="{x:.1f}" cy="{y}" r="11" fill="none" stroke="{flagged}" stroke-width="2"/>'
         around = ring if happening.mark else ""
-        flag = text(x, y + 44, said, "s c b", f'style="fill:{flagged}"') if said else ""
+        flag = text(x, y + 50, said, "c b", f'style="fill:{flagged}"') if said else ""
         return (
             f'<path d="M{x:.1f} {y - 7} l7 7 l-7 7 l-7 -7 z" fill="{flagged}"/>{around}{flag}'
-            + text(x, y + 21, what, "s c")
-            + text(x, y + 32, receipt, "s c m")
+            + text(x, y + 22, what, "c")
+            + text(x, y + 36, receipt, "c m")
         )
 
     def _activities(self, group: str, operations: list[Operation]) -> list[str]:
-        calls = [each for operation in operations for each in operation.outside if each.kind == "activity"]
+        made = [(each, self.grid.x(op)) for op in operations for each in op.outside if each.kind == "activity"]
         left, y = self._left(group, operations), PROVIDER_Y + 2
         drawn = []
-        for number, each in enumerate(calls[:NAMED_CALLS]):
-            again = f'stroke="{RED}" stroke-width="2" fill="none"' if each.mark else 'fill="currentColor"'
-            name, look = (f"{each.text} again", "s b") if each.mark else (each.text, "s")
-            drawn.append(f'<circle cx="{left + 4 + 11 * number:.1f}" cy="{y}" r="3.5" {again}/>')
-            drawn.append(text(left, y + 16 + 11 * number, name, look))
-        if len(calls) > NAMED_CALLS:
-            drawn.append(text(left, y + 16 + 11 * NAMED_CALLS, f"and {len(calls) - NAMED_CALLS} more", "s m"))
+        for each, x in made:
+            look = f'stroke="{RED}" stroke-width="2" fill="none"' if each.mark else f'fill="{BLUE}"'
+            drawn.append(line(x, CALL_Y, x, y - 6, 'stroke-opacity=".3" stroke-dasharray="1 3"'))
+            drawn += [f'<circle cx="{x:.1f}" cy="{at}" r="{5.5 if each.mark else 4}" {look}/>' for at in (CALL_Y, y)]
+        said = [
+            (word, each.mark) for each, _ in made for word in [*activity(each.text), *([AGAIN] if each.mark else [])]
+        ]
+        if len(said) > NAMED_CALLS:
+            said[NAMED_CALLS - 1 :] = [("…", "")]
+        right = self.grid.extent[group][1]
+        for number, (word, mark) in enumerate(said):
+            drawn.append(text((left + right) / 2, y + 20 + 14 * number, word, "c b" if mark and word == AGAIN else "c"))
         return drawn
 
     def _ledger(self, group: str, operations: list[Operation]) -> str:
@@ -196,11 +224,11 @@ class _Process:
             fill, dashes = LEDGER[state]
             edge = f'stroke="currentColor" stroke-opacity=".6" stroke-dasharray="{dashes}"'
             look = f'{edge} fill="{fill}" fill-opacity=".25"'
-            drawn.append(box(x, end, LEDGER_Y, 16, look))
+            drawn.append(box(x, end, LEDGER_Y, 18, look))
             if died and end == right:  # what the ledger still says when the process is gone
-                drawn.append(text(self.grid.end(self.lane) + 14, LEDGER_Y + 11.5, state, "s"))
+                drawn.append(text(self.grid.end(self.lane) + 14, LEDGER_Y + 13, state, ""))
             else:
-                drawn.append(text((x + end) / 2, LEDGER_Y + 11.5, state, "s c"))
+                drawn.append(text((x + end) / 2, LEDGER_Y + 13, state, "c"))
         return "".join(drawn)
 
     def _in_window(self) -> str:
@@ -210,39 +238,10 @@ class _Process:
         if not self.lane.killed_at:
             return ""
         x = self.grid.end(self.lane)
-        zigzag = "".join(f"l{6 if n % 2 else -6} 10" for n in range(13))
+        zigzag = "".join(f"l{6 if n % 2 else -6} 10" for n in range(17))
         line_ = f'<path d="M{x + 7:.1f} 18 {zigzag}" fill="none" stroke="{RED}" stroke-width="2"/>'
         return line_ + text(x + 13, STEP_Y + 17, f"✗ killed{self._in_window()}", "b")
 
 
 def _tint(window: str) -> str:
-    strength = {"W1": 0.06, "W2": 0.16, "W3": 0.3, "W4": 0.2, "W5": 0.06}.get(window, 0.05)
-    return f'fill="{AMBER}" fill-opacity="{strength}" stroke="currentColor" stroke-opacity=".25"'
-
-
-def boxed(timeline: Timeline) -> str:
-    """The picture in a box as wide as its place: where it does not fit, the box scrolls, and a line above says so."""
-    least = least_width(Grid(timeline))
-    shown = f"@container (max-width:{least - 1}px){{.wider-{least}{{display:block !important}}}}"
-    return (
-        f'<div style="container-type:inline-size"><style>{shown}</style>'
-        f'<p class="wider-{least}" style="display:none;margin:2px 0;font-size:.85em">{WIDER}</p>'
-        f'<div style="overflow-x:auto" tabindex="0" role="group" aria-label="the picture">{draw(timeline)}</div></div>'
-    )
-
-
-def least_width(grid: Grid) -> int:
-    """How narrow a picture may become, in pixels: its words can still be read."""
-    return round(grid.width * 0.75)
-
-
-def page(timeline: Timeline) -> str:
-    """The picture, what stands out in words, and the whole as text: HTML that needs nothing else."""
-    from labkit.timeline.text import MARKS
-
-    findings = "".join(f"<li><b>{MARKS[each.mark]}</b> {escape(each.text)}</li>" for each in timeline.findings)
-    return (
-        f'<figure style="margin:0"><figcaption style="font-weight:600">{escape(timeline.title)}</figcaption>'
-        f'{boxed(timeline)}<ul style="margin:.4em 0">{findings}</ul>'
-        f"<details><summary>the same as text</summary><pre>{escape(str(timeline))}</pre></details></figure>"
-    )
+    return f'fill="{AMBER}" fill-opacity="{TINTS[window]}" stroke="currentColor" stroke-opacity=".25"'

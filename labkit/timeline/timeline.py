@@ -141,7 +141,7 @@ class Timeline(msgspec.Struct, kw_only=True):
         return draw(self)
 
     def _repr_html_(self) -> str:
-        from labkit.timeline.svg import page
+        from labkit.timeline.page import page
 
         return page(self)
 

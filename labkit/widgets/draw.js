@@ -172,10 +172,10 @@ function drawCall(view, op, shown) {
   if (shown.repeated) parts.push(sign(DONE, done, Y.provider, "ct-open")), say(SAID.nothingNew);
   for (const each of shown.outside.filter((found) => found.kind !== "activity")) {
     const [what, receipt] = each.text.split(" → ");
-    const twice = each.mark === "duplicate";
-    parts.push(sign(DONE, done, Y.provider, twice ? "ct-twice" : "ct-done"));
+    const twice = each.mark && each.mark !== "again"; // surely (duplicate), or perhaps (question)
+    parts.push(sign(DONE, done, Y.provider, twice ? `ct-twice ct-${each.mark}` : "ct-done"));
     if (twice) {
-      parts.push(`<circle cx="${done}" cy="${Y.provider}" r="12" class="ct-ring"/>`, tag(done, y - 6, SAID.duplicate));
+      parts.push(`<circle cx="${done}" cy="${Y.provider}" r="12" class="ct-ring ct-${each.mark}"/>`, tag(done, y - 6, SAID[each.mark]));
       y += 22;
     }
     say(what);

@@ -2,7 +2,7 @@
 
 const GUTTER = 74; // pixels for the names of the lanes
 const MARGIN = 8; // pixels behind the run
-const LEAST = { call: 78, again: 22, mark: 15, later: 8, lead: 14, tail: 18 }; // pixels: what is only seen after a crash is narrow
+const LEAST = { call: 82, again: 22, mark: 14, later: 8, lead: 14, tail: 18 }; // pixels: what is only seen after a crash is narrow
 const WISH = { call: 124, again: 60, mark: 0, later: 16, lead: 20, tail: 36 }; // a mark wishes for room for its name
 const READABLE = 0.75; // of its least width: below that a run is not opened whole
 const FONT = 12;

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labkit.check.verdict import unreached
+from labkit.check.verdict import unsettled
 from labkit.errors import LabError
 from labkit.lab.facade import Lab
 from labkit.scenario import Scenario
@@ -77,5 +77,4 @@ def _resume(lab: Lab, rehearsal: Rehearsal, deaths: Sequence[Death]) -> Told:
     known = lab.evidence(scenario.run_id)
     violations, _ = rehearsal.judged(Life([], [], [], known, error, ValueLog()), deaths)
     lost = lost_steps(known, rehearsal.reference.evidence)
-    assert known.run is not None, "a run that was resumed is there"
-    return Told(lab.timeline(scenario.run_id), violations, lost, error, unreached(known.run))
+    return Told(lab.timeline(scenario.run_id), violations, lost, error, unsettled(known))

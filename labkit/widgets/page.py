@@ -15,10 +15,10 @@ from labkit.timeline.svg import description
 
 HERE = Path(__file__).parent
 PARTS = ("layout.js", "fit.js", "draw.js", "panels.js", "board.js", "input.js", "timeline.js")
-SAID = {"duplicate": look.DUPLICATE, "again": look.AGAIN, "lost": look.LOST}
+SAID = {"duplicate": look.DUPLICATE, "question": look.QUESTION, "again": look.AGAIN, "lost": look.LOST}
 SAID |= {"replyLost": look.REPLY_LOST, "nothingNew": look.NOTHING_NEW}
 WORDS = {"MEANING": MEANING, "LACKS_WINDOW": LACKS_WINDOW, "LACKS_TAP": LACKS_TAP, "LANES": look.LANES, "SAID": SAID}
-WORDS |= {"SENT": look.SENT._asdict(), "DONE": look.DONE._asdict(), "ALSO": look.ALWAYS}
+WORDS |= {"SENT": look.SENT._asdict(), "DONE": look.DONE._asdict(), "ALSO": look.ALSO}
 WORDS |= {"MARKS": {name: mark._asdict() for name, mark in look.MARKS.items()}}
 COMMON = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
 COMMON += (HERE / "common.js").read_text("utf-8")

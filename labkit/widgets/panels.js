@@ -1,7 +1,7 @@
 // What stands around the picture: knobs and buttons, the table that says the same in words, the ledgers.
 
-const FOUND = { duplicate: "DUPLICATE", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
-const SIGNS = { duplicate: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
+const FOUND = { duplicate: "DUPLICATE", question: "TWICE?", again: "AGAIN", lost: "LOST", ambiguous: "AMBIGUOUS", waiting: "WAITS", broken: "BROKEN", fine: "OK" };
+const SIGNS = { duplicate: "◈", question: "◈", again: "◎", lost: "▢", ambiguous: "?", waiting: "…", broken: "✗", fine: "✓" };
 const COLUMNS = ["engine", "dies at", "window", "the next process", "what stands out", "verdict"];
 const button = (name, text, title, more = "") =>
   `<button type="button" data-do="${name}" title="${esc(title)}" aria-label="${esc(title)}" ${more}>${text}</button>`;

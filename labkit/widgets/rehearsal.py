@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence, step_of
 from labkit.check.invariants import Violation
-from labkit.check.verdict import unreached, verdict
+from labkit.check.verdict import unsettled, verdict
 from labkit.check.windows import acknowledged, windows
 from labkit.model import Run
 from labkit.scenario import Scenario
@@ -39,7 +39,8 @@ class Told(NamedTuple):
     """What followed some crashes: all processes as a timeline, and the verdict on the last.
 
     `lost` are the steps whose effect the provider never executed although the run is completed; `error` is what
-    ended the last process, empty when nothing did; `missing` says where the run stopped short of its end.
+    ended the last process, empty when nothing did; `missing` says where the run stopped short of its
+    end, and which effects may be one.
     """
 
     timeline: Timeline
@@ -50,7 +51,7 @@ class Told(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """`invalid`, `unknown` (the run did not come to its end, or an effect was left for a person) or `valid`."""
+        """`invalid`, `unknown` (see `missing`) or `valid`."""
         return verdict(self.violations, self.missing)
 
 
@@ -58,14 +59,15 @@ class Rehearsal(Judge):
     """Lives a scenario again after a crash or two. Raises InvalidInput or LabError for one that does not work."""
 
     def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
         self._times: list[str] = []
-        with listening(self._hear):
-            super().__init__(scenario)
+        with listening(self._hear):  # once more: to judge, it was lived more than once
+            self.simulation.live(self.simulation.begin, keep_images=False)
         self.first = self._process(self.reference)
 
     def undisturbed(self) -> Told:
         """The run without any crash."""
-        return self._tell([self._trace(self.first, 1)], self.reference, [])
+        return self._tell([self._trace(self.first, 1)], self.reference, self.anyway())
 
     def image(self, death: Death) -> int:
         """The number of what survives this death; deaths with the same number have the same successor."""
@@ -90,7 +92,8 @@ class Rehearsal(Judge):
         images = [self._survivors(death) for death in deaths]
         kept = Counter(step for process, at in deaths for step in acknowledged(process.life.taps[: at + 1]))
         untracked = frozenset[str]().union(*(image.untracked for image in images))
-        return self.judge(life, images[-1], kept, untracked)
+        violations, observed = self.judge(life, images[-1], kept, untracked)
+        return [*violations, *self.anyway()], observed
 
     def _hear(self, label: str, phase: str) -> None:
         self._times.append(moment(len(self.simulation.world.entries())))
@@ -117,7 +120,7 @@ class Rehearsal(Judge):
         run = known.run or replace(self._begun, status="unreadable", reason=known.unreadable)
         outside = [replace(entry, at=moment(entry.seq - 0.5)) for entry in known.outside]
         timeline = Timeline.of(run, traces, known.effects, outside, engine=names.engine, policy=names.policy)
-        return Told(timeline, violations, lost_steps(known, self.reference.evidence), life.error, unreached(run))
+        return Told(timeline, violations, lost_steps(known, self.reference.evidence), life.error, unsettled(known))
 
     @property
     def _begun(self) -> Run[Any]:

@@ -19,7 +19,7 @@ from labkit.check.windows import MEANING, WINDOWS
 from labkit.errors import InvalidInput
 from labkit.matrix import MatrixReport
 from labkit.model import Workflow
-from labkit.timeline.svg import boxed
+from labkit.timeline.page import boxed
 from labkit.widgets.timeline import CrashTimeline
 from labkit.widgets.views.examples import Example, Examples
 from labkit.widgets.views.view import SYNC, View, esm
