@@ -60,7 +60,9 @@ def test_the_picture_is_one_svg_that_says_all_of_it_without_colour() -> None:
     assert "the same as text" in timeline._repr_html_()
 
 
-def test_only_runs_in_which_something_stands_out_are_drawn() -> None:
+def test_only_runs_in_which_something_stands_out_are_drawn_or_else_all() -> None:
+    travel = DESK.with_name("trajectory_travel.jsonl")
+    assert len(timelines([travel], ["book_hotel"])) == 3
     drawn = timelines([DESK], ["issue_refund", "send_mail"])
     assert [each.trajectory for each in drawn] == ["refund-desk-3"]
     assert len(timelines([DESK])) >= 1

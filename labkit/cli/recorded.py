@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILES_HELP = "Recorded agent runs, as their framework or provider wrote them."
 TOOL_HELP = "A tool that changes the world; repeated for several. Without it, nothing is crashed."
 SAME_HELP = "What makes two calls one effect: TOOL:field,field, or field,field for every tool; may be repeated."
-TIMELINE_HELP = "Show each call in order, of the runs in which something stands out."
+TIMELINE_HELP = "Show each call in order, of the runs in which something stands out, or else of all."
 OUT_HELP = "Write these timelines into this file, as a picture (SVG)."
 
 
@@ -86,7 +86,7 @@ def _looked_at(files: list[Path], rules: list[str]) -> tuple[Look, Any]:
 
 
 def _timelines(files: list[Path], effects: list[str], rules: list[str]) -> list[RecordedTimeline]:
-    """The timelines of the runs in which something stands out; of the only run in any case."""
+    """The timelines of the runs in which something stands out; of all, where it does in none."""
     from labkit.timeline.recorded import timelines
 
     return timelines(files, effects, rules)

@@ -127,7 +127,7 @@ class RecordedTimeline(msgspec.Struct, kw_only=True):
 def timelines(
     paths: Sequence[str | Path], effects: Iterable[str] = (), same_effect: Iterable[str] = ()
 ) -> list[RecordedTimeline]:
-    """The timelines of the runs in `paths` in which something stands out; of the only run in any case.
+    """The timelines of the runs in `paths` in which something stands out; of all, where it does in none.
 
     Raises InvalidInput for a file that does not fit, or a rule that fits no call.
     """
@@ -135,7 +135,7 @@ def timelines(
     tools = chosen or {call.name for each in runs for call in each.calls}
     rules = same_effects(same_effect, runs, tools)
     drawn = [RecordedTimeline.of(run, chosen, rules) for run in runs]
-    return drawn if len(drawn) == 1 else [each for each in drawn if each.happened.anything]
+    return [each for each in drawn if each.happened.anything] or drawn
 
 
 def _insert(beats: list[Beat], stray: StrayResult) -> None:
