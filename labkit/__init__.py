@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from labkit.lab.compare import compare as compare
     from labkit.lab.facade import Lab as Lab
     from labkit.sim import explore as explore
+    from labkit.sim.engine_check import check_engine as check_engine
 
 __version__ = "0.1.0"
-__all__ = ["Lab", "compare", "explore", "refund"]
+__all__ = ["Lab", "check_engine", "compare", "explore", "refund"]
 
 _HOMES = {
     "Lab": "labkit.lab.facade",
+    "check_engine": "labkit.sim.engine_check",
     "compare": "labkit.lab.compare",
     "explore": "labkit.sim",
     "refund": "labkit.cases.refund",

@@ -44,18 +44,17 @@ class Tap(NamedTuple):
     @property
     def step(self) -> str:
         """The step that the tap belongs to, or `run` for taps of the run as a whole."""
-        return self.label.split("/")[0]
+        return _parts(self.label)[0]
 
     @property
     def operation(self) -> str:
         """What was being done: begin, claim, record, intent, attempt, call, confirm, commit, ..."""
-        return self.label.split("/")[-1]
+        return _parts(self.label)[2]
 
     @property
     def effect(self) -> str:
         """The effect that the tap belongs to, `pay` or `pay/2`; empty for a write that is not an effect's alone."""
-        place, _, operation = self.label.rpartition("/")
-        return place if operation in EFFECT_OPERATIONS or "/" in place else ""
+        return _parts(self.label)[1]
 
     @classmethod
     @lru_cache(maxsize=4096)
@@ -69,6 +68,13 @@ class Tap(NamedTuple):
                 next="labkit taps refund lists them, for example execute_refund/call:executed#1",
             )
         return cls(found[1], found[2], int(found[3] or 1))
+
+
+@lru_cache(maxsize=4096)
+def _parts(label: str) -> tuple[str, str, str]:
+    """The step, effect and operation that a label names."""
+    place, _, operation = label.rpartition("/")
+    return label.split("/")[0], place if operation in EFFECT_OPERATIONS or "/" in place else "", operation
 
 
 class TapCounter:

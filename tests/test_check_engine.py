@@ -6,13 +6,12 @@ import pytest
 from broken_engines import BROKEN, NoVersionCheck, TextOrder
 from command import answer, labkit, refused
 
-from labkit import explore
+from labkit import check_engine, explore
 from labkit.cases.for_engines import LONG, WORKFLOWS
 from labkit.cases.refund import refund
 from labkit.engines import HybridEngine
 from labkit.errors import InvalidInput
 from labkit.own_engines import OWN
-from labkit.sim.check_engine import check_engine
 from labkit.taps import Tap
 
 

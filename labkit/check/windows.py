@@ -100,7 +100,7 @@ def window_after(tap: Tap, window: str, *, delivers: bool = False) -> str:
 
 def acknowledged(taps: Iterable[Tap]) -> list[str]:
     """The steps whose commit was acknowledged."""
-    return [tap.step for tap in taps if tap.operation == "commit" and tap.phase == "after"]
+    return [tap.step for tap in taps if tap.phase == "after" and tap.operation == "commit"]
 
 
 def _own(taps: Sequence[Tap]) -> list[Place | None]:

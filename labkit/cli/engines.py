@@ -22,7 +22,7 @@ def check_engine(
     The workflows are long, loop, branch, make many effects in a step, ask and wait. Exit code 1 when a check failed;
     each that failed is named with its workflow and the shortest schedule.
     """
-    from labkit.sim.check_engine import check_engine as check
+    from labkit.sim.engine_check import check_engine as check
 
     (name,) = options.engines([engine])
     with progress(f"engine {name}") as tell:
