@@ -238,7 +238,7 @@ def test_in_jupyterlab_a_cell_opens_a_timeline_and_the_board_decides(page: Page,
         page.locator(".jp-Notebook .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         page.locator("[data-cell='hybrid/bare/lookup/W4']").click(timeout=PATIENCE)
-        expect(page.get_by_role("slider", name="crash", exact=True)).to_have_text("✗ W4")
+        expect(page.get_by_role("slider", name="crash", exact=True)).to_have_text("✗ W4 of execute_refund")
         view = page.locator(".lv", has=page.locator(".wb-runs"))
         for action, said in (("approve", "can go on"), ("resume", "is completed")):
             view.get_by_role("button", name=f"{action}: refund-17").click()

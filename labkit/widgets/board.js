@@ -112,8 +112,14 @@ class Board {
 
   /** Which crash this is, in which setting: what an answer of Python must be for. */
   name() {
-    const { policy, provider, drift } = this.model.get("knobs");
-    return `${policy}|${provider}|${drift} ${this.model.get("at")}`;
+    const { policy, provider, drift, fault } = this.model.get("knobs");
+    return `${policy}|${provider}|${drift}${fault ? `|${fault}` : ""} ${this.model.get("at")}`;
+  }
+
+  /** The effect that the crash is at, else the first one; empty where there is none. */
+  effect() {
+    const named = [this.stop(), ...this.scene.stops].find(({ name }) => name.includes(" of "));
+    return named ? named.name.split(" of ")[1] : "";
   }
 
   /** Move a crash to a stop, by number. */

@@ -27,10 +27,12 @@ function turnKnobs(board) {
   for (const knob of board.el.querySelectorAll("[data-knob]")) {
     const value = knobs[knob.dataset.knob];
     if (knob.type === "checkbox") knob.checked = value;
-    else knob.value = value;
+    else knob.value = knob.dataset.knob === "fault" ? (value || "").split(" of ")[0] : value;
   }
   const alone = board.model.get("alone");
   board.find("[data-knob=second]").disabled = Boolean(alone) && !alone.second;
+  board.find("[data-knob=fault]").disabled = Boolean(alone) || !Object.keys(board.model.get("choices").fault || {}).length;
+  board.find("[data-knob=fault]").closest("label").title = knobs.fault ? `call fault: ${knobs.fault}` : "of the effect that the crash is at";
   if (alone) board.find("[data-do=kill]").title = "A real kill needs a notebook with a running kernel";
 }
 
@@ -43,7 +45,8 @@ function listen(board) {
   el.addEventListener("change", (event) => {
     const knob = event.target.closest("[data-knob]");
     if (!knob) return;
-    const value = knob.type === "checkbox" ? knob.checked : knob.value;
+    let value = knob.type === "checkbox" ? knob.checked : knob.value;
+    if (knob.dataset.knob === "fault" && value) value = `${value} of ${board.effect()}`; // of the effect that is looked at
     model.set("knobs", { ...model.get("knobs"), [knob.dataset.knob]: value });
     model.save_changes();
     board.draw();

@@ -18,6 +18,7 @@ function frame(id, title, choices, engines) {
     ${knob("engine", "engine", [option("", "all"), ...engines.map((name) => option(name, name))])}
     ${knob("policy", "policy", choices.policy.map((name) => option(name, name)))}
     ${knob("provider", "provider", choices.provider.map((name) => option(name, ABLE[name] || name)))}
+    ${knob("fault", "call fault", [option("", "none"), ...Object.entries(choices.fault || {}).map(([name, means]) => option(name, means.split(":")[0]))])}
     ${check("drift", "model drifts")}${check("second", "second crash")}</span>
     <span class="ct-buttons">${button("back", "◀", "one stop back")}
     ${button("play", "▶ play", "▶ play", 'class="ct-wide"')}${button("step", "▶", "one stop on")}</span>

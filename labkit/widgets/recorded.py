@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from labkit.taps import Tap, TapCounter
 from labkit.timeline import Timeline
 from labkit.timeline.operations import describe
 
+MOST_CRASHES = 2  # of one run that a timeline shows
 LONGEST = 200  # letters of `name:value` that a run keeps of each input
 
 
@@ -57,6 +59,16 @@ class Recorded(NamedTuple):
                         f"went another way than its crashes alone lead to: {who}: {one}, where a rehearsal has {other}",
                         "lab.timeline(run) shows what happened; a person's answers and other faults are not rehearsed",
                     )
+
+
+def require_few(schedule: Sequence[str]) -> None:
+    """Raise InvalidInput for more crashes than a timeline shows."""
+    if len(schedule) > MOST_CRASHES:
+        raise InvalidInput(
+            f"the schedule holds {len(schedule)} crashes, a timeline shows at most {MOST_CRASHES}",
+            safe="nothing was run",
+            next="labkit replay FILE tells a saved one; lab.timeline(run) one that happened",
+        )
 
 
 def _lives(timeline: Timeline) -> list[list[str]]:

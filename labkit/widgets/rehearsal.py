@@ -67,7 +67,7 @@ class Rehearsal(Judge):
 
     def undisturbed(self) -> Told:
         """The run without any crash."""
-        return self._tell([self._trace(self.first, 1)], self.reference, self.anyway())
+        return self._tell([self._trace(self.first, 1)], self.reference, list(self.broken))
 
     def image(self, death: Death) -> int:
         """The number of what survives this death; deaths with the same number have the same successor."""

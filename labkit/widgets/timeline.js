@@ -96,7 +96,9 @@ function fillPanels(board, shown, crashed) {
     const place = find(selector);
     if (place.innerHTML !== html && place.filled !== html) place.innerHTML = place.filled = html;
   };
-  put(".ct-summary", esc(sentence(shown, board.stop(), board.stop("second"), crashed, board.killed())));
+  const { fault } = model.get("knobs");
+  const meant = fault ? `Call fault in ${fault.split(" of ")[1]}: ${model.get("choices").fault[fault.split(" of ")[0]]}. ` : "";
+  put(".ct-summary", esc(meant + sentence(shown, board.stop(), board.stop("second"), crashed, board.killed())));
   put(".ct-table caption", crashed ? "What followed" : "What would follow a crash here");
   put(".ct-table tbody", tableRows(shown));
   put(".ct-cards", crashed ? shown.filter((each) => each.outcome).map((each) => card(each, board.scene.ledger)).join("") : "");

@@ -15,26 +15,27 @@ from labkit.arguments import checked
 from labkit.cases import known_case
 from labkit.effects.policies import POLICIES
 from labkit.engines import ENGINES
-from labkit.errors import InvalidInput, LabError
+from labkit.errors import LabError
 from labkit.lab.crash_points import CrashPoint
 from labkit.lab.facade import Lab
 from labkit.lab.foresee import chosen_by_any
 from labkit.lab.naming import chosen_id
 from labkit.lab.view import RunView
 from labkit.model import Workflow
-from labkit.provider.faults import Fault
+from labkit.provider.faults import CALL_FAULTS, Fault
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario
 from labkit.sim.counterexample import Counterexample
 from labkit.widgets import page
 from labkit.widgets.chosen import Chosen
+from labkit.widgets.faulting import faults_of
 from labkit.widgets.killing import kill_all
-from labkit.widgets.recorded import Recorded
+from labkit.widgets.recorded import Recorded, require_few
 from labkit.widgets.rehearsal import Rehearsal, Told
 from labkit.widgets.scene import Pool, Scene
 
 SYNC: dict[str, bool] = {"sync": True}
 NAMES = ("engine", "policy", "provider", "drift", "faults")  # of a scenario
-MOST_CRASHES = 2  # of one run that a timeline shows
+SHOWN = ("choices", "knobs", "at", "at_second", "crashed", "second", "killed")  # what a page without a kernel knows
 
 
 class CrashTimeline(anywidget.AnyWidget):
@@ -78,14 +79,18 @@ class CrashTimeline(anywidget.AnyWidget):
         self.run_id = chosen_id(workflow, inputs, run_id)
         self.workflow, self.inputs = workflow, inputs or workflow.example
         self.engines, self.faults = tuple(engines), faults
-        self._scenes: dict[tuple[str, str, bool], Scene] = {}
-        self._scene = self._made(policy, provider, drift)
+        self._scenes: dict[tuple[str, str, bool, str], Scene] = {}
+        self._scene = self._made(policy, provider, drift, "")
         taps, scene = self._scene.stops.taps, self._scene.data()
-        at = at or ("W3" if effect or scene["effects"] else str(taps[self.engines[0]][-1]))
+        at = at or ("W3" if effect or "W3 of" in str(scene["stops"]) else str(taps[self.engines[0]][-1]))
+        turn, free = (
+            {"policy": policy, "provider": provider, "drift": drift, "fault": ""},
+            {} if faults else CALL_FAULTS,
+        )
         super().__init__(
             scene=scene,
-            choices={"policy": list(POLICIES), "provider": list(PROVIDERS), "title": self._title()},
-            knobs={"policy": policy, "provider": provider, "drift": drift, "second": False, "engine": ""},
+            choices={"policy": list(POLICIES), "provider": list(PROVIDERS), "fault": free, "title": self._title()},
+            knobs={**turn, "second": False, "engine": ""},
             at=str(self._scene.stops.named(chosen_by_any(taps, at, effect))),
             crashed=crashed,
         )
@@ -111,12 +116,7 @@ class CrashTimeline(anywidget.AnyWidget):
 
         Without any tap nothing is crashed. Raises InvalidInput for more taps, and for one that no process passes.
         """
-        if len(schedule) > MOST_CRASHES:
-            raise InvalidInput(
-                f"the schedule holds {len(schedule)} crashes, a timeline shows at most {MOST_CRASHES}",
-                safe="nothing was run",
-                next="labkit replay FILE tells a saved one; lab.timeline(run) one that happened",
-            )
+        require_few(schedule)
         names = {"policy": policy, "provider": provider, "drift": drift, "faults": faults, "run_id": run_id}
         where = {"at": schedule[0], "crashed": True} if schedule else {}
         made = cls(workflow, engines=(engine,), **names, **where, **inputs)  # type: ignore[arg-type]
@@ -161,12 +161,10 @@ class CrashTimeline(anywidget.AnyWidget):
         With `knobs` every policy, provider and drift is worked out beforehand, which takes some seconds.
         """
         pool, scenes = Pool(), {}
-        turns = product(POLICIES, PROVIDERS, (False, True)) if knobs else [self._turn()]
-        for turn in turns:
-            scenes[page.key(*turn)] = Scene(self._rehearsals(*turn), pool).data()
-        state = {
-            name: getattr(self, name) for name in ("choices", "knobs", "at", "at_second", "crashed", "second", "killed")
-        }
+        *_, fault = now = self._turn()
+        for turn in product(POLICIES, PROVIDERS, (False, True), [fault]) if knobs else [now]:
+            scenes[page.key(*turn[:3])] = Scene(self._rehearsals(*turn), pool).data()
+        state = {name: getattr(self, name) for name in SHOWN}
         text = page.standalone(self._title(), state, scenes)
         if path is not None:
             Path(path).write_text(text, "utf-8")
@@ -190,16 +188,18 @@ class CrashTimeline(anywidget.AnyWidget):
             [self.workflow.name, ", ".join(f"{name} {value}" for name, value in self.inputs.items())]
         ).strip()
 
-    def _turn(self) -> tuple[str, str, bool]:
-        return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"])
+    def _turn(self) -> tuple[str, str, bool, str]:
+        return self.knobs["policy"], self.knobs["provider"], bool(self.knobs["drift"]), self.knobs["fault"]
 
-    def _rehearsals(self, policy: str, provider: str, drift: bool) -> dict[str, Rehearsal]:
-        names = {"policy": policy, "provider": provider, "run_id": self.run_id, "faults": self.faults}
+    def _rehearsals(self, policy: str, provider: str, drift: bool, fault: str) -> dict[str, Rehearsal]:
+        calm = self._made(policy, provider, drift, "").rehearsals[self.engines[0]] if fault else None
+        faults = self.faults + (faults_of(fault, calm) if calm else ())
+        names = {"policy": policy, "provider": provider, "run_id": self.run_id, "faults": faults}
         scenario = Scenario(workflow=self.workflow, inputs=self.inputs, drift=drift, **names)  # type: ignore[arg-type]
         return {engine: Rehearsal(replace(scenario, engine=engine)) for engine in self.engines}
 
-    def _made(self, policy: str, provider: str, drift: bool) -> Scene:
-        if (turn := (policy, provider, drift)) not in self._scenes:
+    def _made(self, policy: str, provider: str, drift: bool, fault: str) -> Scene:
+        if (turn := (policy, provider, drift, fault)) not in self._scenes:
             self._scenes[turn] = Scene(self._rehearsals(*turn))
         return self._scenes[turn]
 
@@ -232,7 +232,8 @@ class CrashTimeline(anywidget.AnyWidget):
 
     def _name(self) -> str:
         """Which crash this is, in which setting: what an answer is for."""
-        return f"{page.key(*self._turn())} {self.at}"
+        fault = self.knobs["fault"]
+        return f"{page.key(*self._turn()[:3])}{fault and f'|{fault}'} {self.at}"
 
     def _asked(self, _: Any, message: Any, buffers: Any) -> None:
         """The button of the real kill was pressed."""
