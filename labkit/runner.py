@@ -181,7 +181,7 @@ class Runner:
         return ctx
 
     def _replay_and_go_on(self, ctx: LiveContext) -> None:
-        with noting(self.parts.workflow):
+        with noting(self.parts.workflow, type(self.parts.engine)):
             while ctx.run.status == "running" and ctx.journal.more:
                 if ctx.journal.used_up and not self._drain(ctx):
                     return

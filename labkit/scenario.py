@@ -12,7 +12,9 @@ import msgspec
 from labkit.clock import Clock, ManualClock, SystemClock
 from labkit.coordination import approvals
 from labkit.errors import EffectUnknown, InvalidInput, ProviderAway, UnknownRun, known
+from labkit.memory import Memory
 from labkit.model import CAPABILITIES, Decision, Run, Workflow
+from labkit.own_engines import engine_class
 from labkit.parts import Parts, assemble
 from labkit.provider.faults import AWAY_FOR, Fault
 from labkit.provider.ledger import Ledger
@@ -95,6 +97,10 @@ class Scenario(msgspec.Struct, kw_only=True, frozen=True):
         ledger = Ledger(now=lambda: time.now().isoformat())
         targets = self.workflow.targets
         return Twin(targets, capability=self.capability, drift=self.drift, faults=self.faults, ledger=ledger)
+
+    def memory(self) -> Memory:
+        """What the code of this scenario can remember: that of its workflow, and of an engine of somebody's own."""
+        return Memory(self.workflow, engine_class(self.engine))
 
     def parts(self, store: Store, world: World, clock: Clock | None = None, process: int = 1) -> Parts:
         """The parts of a runner for this scenario, in the process of this number."""

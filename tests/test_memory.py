@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import processes
 import pytest
 from processes import believing, looking, remembering
@@ -12,6 +14,7 @@ from labkit.bench.campaign import run as bench
 from labkit.bench.job import spec_of
 from labkit.bench.launch import DEFAULT_MODE
 from labkit.bench.trial import open_sites
+from labkit.engines.snapshot import SnapshotEngine
 from labkit.errors import StepFailed
 from labkit.lab.facade import Lab
 from labkit.sim import explore
@@ -106,6 +109,24 @@ def test_the_functions_of_a_notebook_remember_no_longer_than_a_process_and_other
     notebook["known"]["it"] = 5  # a cell of the user's: from now on a process starts with it
     assert explore(notebook["flow"], engine="snapshot").verdict == "valid"
     assert notebook["known"] == {"it": 5}
+
+
+class Remembering(SnapshotEngine):
+    """An engine that keeps its snapshots in memory, for all of its kind, and hands them out from there."""
+
+    name = "remembering"
+    kept: ClassVar[dict[str, bytes]] = {}
+
+    def load(self, run_id):
+        """What was loaded before is quicker."""
+        run, tail = super().load(run_id)
+        self.kept.setdefault(run_id, self.codec.encode(run))
+        return self.codec.decode(self.kept[run_id]), tail
+
+
+def test_what_an_engine_of_ones_own_remembers_dies_as_well():
+    assert explore(believing, engine=Remembering, policy="ledger", provider="dedup").verdict == "valid"
+    assert Remembering.kept == {}
 
 
 NOTEBOOK = """

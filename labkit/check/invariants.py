@@ -45,9 +45,10 @@ class Promise(NamedTuple):
             return ""
         before, after = self.meant.request, self.done.request
         changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-        silent = [name for name in changed if str(before.get(name)) not in self.approval.question]
-        question = _short(self.approval.question)
-        return f"; the question {question!r} does not name {', '.join(silent)}" if silent else ""
+        asked = self.approval.question + self.approval.about
+        silent = ", ".join(name for name in changed if str(before.get(name)) not in asked)
+        about = f", about {_short(self.approval.about)}," if self.approval.about else ""
+        return f"; the question {_short(self.approval.question)!r}{about} does not name {silent}" if silent else ""
 
 
 class Judged(NamedTuple):

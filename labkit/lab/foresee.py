@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from labkit.check.windows import WINDOWS
 from labkit.errors import InvalidInput, LabError
 from labkit.lab.crash_points import CrashPoint, effects_of, find
-from labkit.memory import Memory
 from labkit.provider.protocol import Entry, FaultsImage
 from labkit.provider.twin import Image
 from labkit.scenario import Scenario, drive
@@ -33,7 +32,7 @@ def foresee(
     world.restore(Image(tuple(outside), seen or FaultsImage()))
     taps: list[Tap] = []
     count = TapCounter()
-    with listening(lambda label, phase: taps.append(count(label, phase))), Memory(scenario.workflow).process():
+    with listening(lambda label, phase: taps.append(count(label, phase))), scenario.memory().process():
         try:
             drive(scenario.runner(store, world), scenario.run_id, scenario.inputs, again=scenario.again)
         except LabError:

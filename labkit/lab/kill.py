@@ -18,7 +18,6 @@ from labkit.lab.foresee import choose_tap, foresee
 from labkit.lab.machine import Machine
 from labkit.lab.outside import ProcessOutside, world_name
 from labkit.lab.view import Killed, RunView
-from labkit.memory import Memory
 from labkit.model import Workflow
 from labkit.scenario import Scenario, drive
 from labkit.scratch import scratch_folder
@@ -111,7 +110,7 @@ def _simulated(machine: Machine, scenario: Scenario, tap: Tap, window: str) -> t
     runner = scenario.runner(machine.store, machine.outside.world(scenario))
     try:
         recording = machine.recording(scenario.run_id, dies_at=str(tap), window=window)
-        with Memory(scenario.workflow).process(), recording, listening(Dying(tap)):
+        with scenario.memory().process(), recording, listening(Dying(tap)):
             drive(runner, scenario.run_id, scenario.inputs, again=scenario.again)
     except Crash:
         return os.getpid(), None

@@ -26,10 +26,13 @@ _depth = 0  # how many simulated processes are under way
 
 
 class Memory:
-    """What the functions of `workflow` can remember. `unknown` names what cannot be put back."""
+    """What the functions of `workflow`, and `others` such as an engine's class, can remember.
 
-    def __init__(self, workflow: Workflow[Any]) -> None:
-        functions = [*workflow.steps.values(), workflow.begin, workflow.tenant_of]
+    `unknown` names what cannot be put back.
+    """
+
+    def __init__(self, workflow: Workflow[Any], *others: Any) -> None:
+        functions = [*workflow.steps.values(), workflow.begin, workflow.tenant_of, *others]
         found = Walk(functions, _undone)
         self.unknown = found.unknown
         self._holders, self._pristine = found.holders, found.contents
@@ -124,12 +127,12 @@ def renewed(cached: Any) -> Any:
 
 
 @contextmanager
-def noting(workflow: Workflow[Any]) -> Iterator[None]:
+def noting(workflow: Workflow[Any], *others: Any) -> Iterator[None]:
     """What changes in memory while the block runs is a run's doing: a process that is simulated later starts without.
 
     Inside a simulated process nothing is noted.
     """
-    memory = Memory(workflow) if not _depth else None
+    memory = Memory(workflow, *others) if not _depth else None
     before = memory.take() if memory else []
     try:
         yield

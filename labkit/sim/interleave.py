@@ -215,7 +215,7 @@ def _play(scenario: Scenario, first: int, second: int | None) -> tuple[list[_Wor
     path = f"file:/labkit-{next(_names)}?vfs=memdb"
     world = scenario.twin()
     story: list[OwnTap] = []
-    memory = Memory(scenario.workflow)
+    memory = scenario.memory()
     workers = [
         _Worker(scenario, path, world, 1, first, story, memory),
         _Worker(scenario, path, world, 2, second, story, memory),

@@ -19,7 +19,6 @@ from labkit.check.evidence import Evidence, gather, untracked
 from labkit.clock import Clock, ManualClock, next_clock
 from labkit.effects.policies import POLICIES
 from labkit.errors import LabError
-from labkit.memory import Memory
 from labkit.own_engines import engine_class
 from labkit.parts import chance_of
 from labkit.provider.twin import Image as TwinImage
@@ -76,7 +75,7 @@ class Simulation:
         self.world = scenario.twin(ManualClock())  # it stands still, so that equal lives leave equal images
         self.runner: Runner = scenario.runner(self.store, self.world, next_clock())
         self.process, self._values = 0, Values()
-        self.memory, self.leaks = Memory(scenario.workflow), Leaks(scenario.workflow)
+        self.memory, self.leaks = scenario.memory(), Leaks(scenario.workflow)
         self.begin = Image(self.store.image(), self.world.image(), "none", frozenset())
 
     def live(self, image: Image, *, keep_images: bool, fed: Mapping[Place, Value] | None = None) -> Life:
