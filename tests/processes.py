@@ -218,3 +218,13 @@ def configure(ctx: Context, state: Seen) -> Any:
         state.seen.append(len(name))
     ctx.effect("bank", "pay", {"sorted": sorted({"b", "a"})})
     return None
+
+
+unordered = flow("unordered")
+
+
+@unordered.step
+def order_of_a_set(ctx: Context, state: Seen) -> Any:
+    """The order of a set of names goes into a request."""
+    ctx.effect("post", "send", {"names": list({"Anna", "Ben", "Carla", "Dora", "Emil", "Fritz", "Gerd", "Hanna"})})
+    return None

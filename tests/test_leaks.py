@@ -6,13 +6,17 @@ import inspect
 import time
 
 import processes
-from processes import configured, leaking
+from processes import configured, leaking, unordered
 from test_memory import at
 from test_processes import scenario_of
 
+from labkit.bench.job import spec_of
+from labkit.bench.launch import DEFAULT_MODE
+from labkit.bench.trial import open_sites
 from labkit.sim import explore
 from labkit.sim.lives import Simulation, first_life
 from labkit.sim.simulate import simulate
+from labkit.taps import Tap
 
 
 def line_of(function, text):
@@ -63,3 +67,12 @@ def test_the_environment_and_the_order_of_a_set_cannot_be_varied_so_the_verdict_
     assert report.fixed == report.leaks == sorted({*reads, order})
     assert report.verdict == "unknown" and not report.ok
     assert f"{order}, which no simulated process changes" in report.reasons()
+
+
+def test_real_processes_have_sets_in_other_orders_where_a_step_goes_through_one(tmp_path):
+    scenario = scenario_of(unordered)
+    with open_sites(DEFAULT_MODE, spec_of(unordered), tmp_path) as [site]:
+        trial = site.trial(scenario, "t", [Tap.parse("order_of_a_set/call:executed#1")])
+    first, second = (entry.request["names"] for entry in trial.evidence.outside)
+    assert sorted(first) == sorted(second) and first != second
+    assert explore(unordered, engine="snapshot").fixed

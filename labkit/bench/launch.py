@@ -14,7 +14,9 @@ import msgspec
 
 from labkit.bench.errand import GRACE, PATIENCE, Errand
 from labkit.bench.trace import KILL, Found, read_trace
+from labkit.cases import find_workflow
 from labkit.errors import InvalidInput, LabError
+from labkit.sim.sets import orders_of_sets
 from labkit.taps import Tap
 from labkit.values import Values
 
@@ -102,12 +104,13 @@ class Plain:
 class Zygote:
     """A process, `python -m MODULE ARGUMENT`, that has imported everything and forks a child for each job.
 
-    It has `patience` seconds to get ready. See `labkit.bench.forking`.
+    It has `patience` seconds to get ready. With a `seed` its children hash text by it, else by one that they share.
+    See `labkit.bench.forking`.
     """
 
-    def __init__(self, module: str, argument: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, module: str, argument: str, *, patience: float = PATIENCE, seed: int | None = None) -> None:
         command = [sys.executable, "-m", module, argument]
-        self._process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
+        self._process = _start(command, seed, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None)
         self._patience, self._ready = patience, False
 
     def get_ready(self) -> None:
@@ -153,10 +156,27 @@ class Zygote:
             self._process.stdin.close()
 
 
+class TwoZygotes:
+    """One for processes with an odd number, and one for the others: a set lies in another order in each."""
+
+    def __init__(self, module: str, argument: str) -> None:
+        self._zygotes = [Zygote(module, argument, seed=seed) for seed in (1, 2)]
+
+    def run(self, job: Errand) -> Ended:
+        """Run `job` in a fork of its zygote and wait for its end; raise LabError when that is gone."""
+        return self._zygotes[job.number % 2].run(job)
+
+    def close(self) -> None:
+        """End both."""
+        for zygote in self._zygotes:
+            zygote.close()
+
+
 def launcher(mode: str, workflow: str) -> Launcher:
     """The launcher of this `mode` for `workflow` (`module:attribute`); raise InvalidInput for another mode."""
     if require_mode(mode) == "zygote":
-        return Zygote("labkit.bench.zygote", workflow)
+        kind = TwoZygotes if orders_of_sets(find_workflow(workflow).steps) else Zygote
+        return kind("labkit.bench.zygote", workflow)
     return Plain("labkit.bench.child")
 
 
@@ -191,7 +211,9 @@ def ended(job: Errand, pid: int, status: int) -> Ended:
     )
 
 
-def _start(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:
+def _start(command: list[str], seed: int | None = None, **streams: Any) -> subprocess.Popen[bytes]:
     # the child finds the modules that its parent finds; Ctrl-C goes to the parent alone, which ends its children
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    if seed is not None:
+        environment["PYTHONHASHSEED"] = str(seed)
     return subprocess.Popen(command, env=environment, start_new_session=True, **streams)
