@@ -157,22 +157,20 @@ class _Recorder(_Taps):
         super().__init__()
         self._simulation = simulation
         self.images.append(begin._replace(process=simulation.process, time=simulation.time))
-        self._outside = simulation.outside
+        self._outside, self._now = simulation.outside, simulation.runner.parts.clock.now()
 
     def __call__(self, label: str, phase: str) -> None:
         super().__call__(label, phase)
         tap, last, simulation = self.taps[-1], self.images[-1], self._simulation
         committed = phase == "after" and tap.operation not in NOT_STORED
-        outside, time = simulation.outside, simulation.time
+        outside, now = simulation.outside, simulation.runner.parts.clock.now()
         if committed:
             self.images.append(simulation.survivors(simulation.store.image()))
-        elif (
-            outside != self._outside or time != last.time
-        ):  # an open transaction dies with the process: the last image's database stands
-            world = simulation.world.image()
+        elif (outside, now) != (self._outside, self._now):  # an open transaction dies: the last image's database stands
+            world, time = simulation.world.image(), simulation.time
             unknown, values = self._unknown(last, phase), simulation.values
             self.images.append(last._replace(world=world, untracked=unknown, time=time, values=values))
-        self._outside = outside
+        self._outside, self._now = outside, now
         self.image_of.append(len(self.images) - 1)
 
     def _unknown(self, last: Image, phase: str) -> frozenset[str]:
