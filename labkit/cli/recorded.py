@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from labkit.trajectory.look import Look
     from labkit.trajectory.report import Report
 
-FILES_HELP = "Recorded agent runs, as their framework or provider wrote them."
+FILES_HELP = (
+    "Recorded agent runs, in files, folders, ZIP or gzip: OpenAI (chat completions, Responses), Anthropic, Bedrock,"
+    " Gemini, LangChain, LangGraph's checkpoints (SQLite), Vercel AI SDK, OpenTelemetry traces, OpenHands, Pydantic AI,"
+    " tau-bench, also mixed in one run. What nobody knows is named with its place, and refused."
+)
 TOOL_HELP = "A tool that changes the world; repeated for several. Without it, nothing is crashed."
 SAME_HELP = "What makes two calls one effect: TOOL:field,field, or field,field for every tool; may be repeated."
 TIMELINE_HELP = "Show each call in order, of the runs in which something stands out, or else of all."

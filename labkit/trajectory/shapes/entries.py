@@ -111,6 +111,12 @@ def the(at: At, holder: dict[str, Any], *names: str, default: Any = "") -> Any:
     return default
 
 
+def kind_of(holder: dict[str, Any], name: str = "type") -> str:
+    """What an object says that it is; empty where it says nothing that could be a kind."""
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def id_of(at: At, holder: dict[str, Any], *names: str) -> str:
     """The id in the first of these fields, as text; empty where there is none."""
     for name in names:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.trajectory.shapes import chat, responses
-from labkit.trajectory.shapes.entries import Answer, Asked, At, Entry, as_text, asked, expected, id_of, in_field, the
+from labkit.trajectory.shapes.entries import (
+    Answer,
+    Asked,
+    At,
+    Entry,
+    as_text,
+    asked,
+    expected,
+    id_of,
+    in_field,
+    kind_of,
+    the,
+)
 from labkit.trajectory.shapes.harmless import check_rest
 
 SHAPE = "LangChain"
@@ -43,7 +55,7 @@ def unwrap(at: At, item: dict[str, Any]) -> tuple[At, dict[str, Any]]:
         held = expected(at / "kwargs", item["kwargs"], dict)
         name = item["id"][-1] if isinstance(item.get("id"), list) and item["id"] else None
         return at / "kwargs", {"type": name} | held if held.get("type") is None else held
-    if item.get("type") in ROLES and isinstance(item.get("data"), dict):
+    if kind_of(item) in ROLES and isinstance(item.get("data"), dict):
         check_rest(at, item, {"type", "data"})
         return at / "data", {"type": item["type"]} | item["data"]
     return at, item
@@ -60,7 +72,7 @@ def additional_kwargs(at: At, value: Any) -> list[Entry]:
         found += chat.function_call(at / "function_call", held["function_call"])
     for index, item in enumerate(expected(at / "tool_outputs", held.get("tool_outputs") or [], list)):
         place = at / "tool_outputs" / index
-        kind = expected(place, item, dict).get("type")
+        kind = kind_of(expected(place, item, dict))
         if kind not in responses.ITEMS:
             raise (place / "type").refuse(f"nobody knows items of type {kind!r:.80}")
         found += [e for e in responses.ITEMS[kind](place, item) if isinstance(e, Asked | Answer)]

@@ -20,7 +20,19 @@ from labkit.trajectory.shapes import (
     pydantic_ai,
     responses,
 )
-from labkit.trajectory.shapes.entries import Answer, Asked, At, Between, Entry, Model, Said, as_text, expected, in_field
+from labkit.trajectory.shapes.entries import (
+    Answer,
+    Asked,
+    At,
+    Between,
+    Entry,
+    Model,
+    Said,
+    as_text,
+    expected,
+    in_field,
+    kind_of,
+)
 from labkit.trajectory.shapes.harmless import check_rest
 from labkit.trajectory.shapes.twice import stated_once
 
@@ -64,12 +76,10 @@ def is_item(value: dict[str, Any]) -> bool:
     """Whether an object is a message, an item or an event, and no record of a whole run."""
     if "role" in value or ("lc" in value and "kwargs" in value) or openhands.is_event(value):
         return True
-    kind = value.get("type")
-    if isinstance(kind, str) and (
-        kind in responses.ITEMS or (kind in langchain.ROLES and {"content", "data"} & set(value))
-    ):
+    kind = kind_of(value)
+    if kind in responses.ITEMS or (kind in langchain.ROLES and {"content", "data"} & value.keys()):
         return True
-    return value.get("kind") in KINDS and "parts" in value
+    return kind_of(value, "kind") in KINDS and "parts" in value
 
 
 def read_item(at: At, value: Any) -> list[Entry]:
@@ -77,8 +87,8 @@ def read_item(at: At, value: Any) -> list[Entry]:
     at, item = langchain.unwrap(at, expected(at, value, dict))
     if openhands.is_event(item):
         return _shaped(openhands.SHAPE, openhands.event(at, item))
-    kind = item.get("type")
-    if isinstance(kind, str) and "role" not in item and kind in responses.ITEMS:
+    kind = kind_of(item)
+    if "role" not in item and kind in responses.ITEMS:
         return _shaped(responses.SHAPE, responses.ITEMS[kind](at, item))
     role = _role(at, item)
     if role == "remove":  # takes a message out of the history; what it asked for was asked for all the same
@@ -90,9 +100,9 @@ def read_item(at: At, value: Any) -> list[Entry]:
 
 def _role(at: At, item: dict[str, Any]) -> str:
     given = item.get("role")
-    if given is None and "parts" in item and item.get("kind") in KINDS:
+    if given is None and "parts" in item and kind_of(item, "kind") in KINDS:
         return KINDS[item["kind"]]
-    if given is None and item.get("type") in langchain.ROLES:
+    if given is None and kind_of(item) in langchain.ROLES:
         return langchain.ROLES[item["type"]]
     if given is None:
         if item.get("type") is None:
@@ -117,7 +127,7 @@ def _result(at: At, item: dict[str, Any]) -> list[Entry]:
 
 
 def _is_call_part(part: Any) -> bool:
-    return isinstance(part, dict) and (part.get("type") in TYPED or bool(BARE.keys() & part.keys()))
+    return isinstance(part, dict) and (kind_of(part) in TYPED or bool(BARE.keys() & part.keys()))
 
 
 def _fields(at: At, item: dict[str, Any]) -> list[Entry]:

@@ -62,7 +62,8 @@ def _each(at: At, record: dict[str, Any], *names: str) -> Iterator[tuple[At, dic
 
 
 def _span(at: At, span: dict[str, Any]) -> Iterator[Happened]:
-    begins, ends = (int(span.get(name) or 0) for name in ("startTimeUnixNano", "endTimeUnixNano"))
+    begins, ends = (_time(at, span, name) for name in ("startTimeUnixNano", "endTimeUnixNano"))
+    ended = bool(ends)
     ends = max(begins, ends)
     place = at / "attributes"
     attributes = _attributes(place, span.get("attributes"))
@@ -71,16 +72,16 @@ def _span(at: At, span: dict[str, Any]) -> Iterator[Happened]:
         status = expected(at / "status", span.get("status") or {}, dict).get("code")
         failed = status in (2, "STATUS_CODE_ERROR") or "error.type" in attributes
         yield Happened(
-            (ends if span.get("endTimeUnixNano") else begins, LAST),
+            (ends, LAST),
             at,
             [],
-            attributes | {"ended": bool(span.get("endTimeUnixNano"))},
+            attributes | {"ended": ended},
             failed,
         )
     for index, event in enumerate(expected(at / "events", span.get("events") or [], list)):
         here = at / "events" / index
         held = _attributes(here / "attributes", expected(here, event, dict).get("attributes"))
-        when = int(event.get("timeUnixNano") or ends)
+        when = _time(here, event, "timeUnixNano") or ends
         yield from _event(here, str(event.get("name")), held, when)
 
 
@@ -89,7 +90,7 @@ def _log(at: At, log: dict[str, Any]) -> Iterator[Happened]:
     name = log.get("eventName") or attributes.get("event.name") or ""
     body = _value(at / "body", log.get("body") or {})
     held = attributes | body if isinstance(body, dict) else attributes
-    yield from _event(at, str(name), held, int(log.get("timeUnixNano") or log.get("observedTimeUnixNano") or 0))
+    yield from _event(at, str(name), held, _time(at, log, "timeUnixNano", "observedTimeUnixNano"))
 
 
 def _event(at: At, name: str, held: dict[str, Any], when: int) -> Iterator[Happened]:
@@ -163,6 +164,17 @@ def _ran(each: Happened, known: set[str], ran: Counter[str]) -> list[Entry]:
     return found
 
 
+def _time(at: At, holder: dict[str, Any], *names: str) -> int:
+    """Nanoseconds, which OTLP writes as text; 0 where there are none."""
+    for name in names:
+        if value := holder.get(name):
+            text = str(expected(at / name, value, str, int))
+            if not (text.isascii() and text.isdecimal()) or len(text) > 30:
+                raise (at / name).refuse(f"{text[:80]!r} is no time in nanoseconds")
+            return int(text)
+    return 0
+
+
 def _attributes(at: At, value: Any) -> dict[str, Any]:
     found = {}
     for index, each in enumerate(expected(at, value or [], list)):
@@ -185,7 +197,7 @@ def _value(at: At, value: Any) -> Any:
         if kind in held:
             return held[kind]
     if "intValue" in held:
-        return int(held["intValue"])
+        return str(expected(at, held["intValue"], str, int))
     if held:
         raise at.refuse(f"nobody knows values of kind {next(iter(held))[:80]!r}")
     return None
