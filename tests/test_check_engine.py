@@ -83,6 +83,15 @@ def test_the_command_says_what_failed_and_ends_with_1():
     ]
 
 
+def test_a_counterexample_of_ones_own_engine_is_replayed_when_it_is_named(tmp_path):
+    file, engine = tmp_path / "found.json", "tests.broken_engines:LosesAField"
+    explored = labkit("explore", "refund", "--engine", engine, "--out", file)
+    assert explored.exit_code == 1 and f"--engine {engine}" in explored.output
+    OWN.clear()
+    assert "there is no engine 'loses-a-field'" in refused(labkit("replay", file))
+    assert labkit("replay", file, "--engine", engine).exit_code == 1
+
+
 @pytest.mark.parametrize("name", ["vapour", "tests.broken_engines:Absent", "json:JSONDecoder"])
 def test_the_command_refuses_what_is_no_engine(name):
     assert "engine" in refused(labkit("check-engine", name))

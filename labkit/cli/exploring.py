@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labkit.sim.counterexample import Counterexample
     from labkit.timeline import Timeline
 
+ENGINE_HELP = "Your own engine, as module:Class; the file has its name."
 REPLAY_HELP = "Your own workflow, as module:attribute; a file never decides what is imported."
 UNFENCED = (
     "A database can refuse the write of an owner that was paused and lost its run; a provider can refuse its call only "
@@ -103,6 +104,7 @@ def explore(
 def replay(
     counterexample: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `labkit explore --out` wrote.")],
     workflow: Annotated[str | None, typer.Option(metavar="NAME", help=REPLAY_HELP)] = None,
+    engine: Annotated[str | None, typer.Option(metavar="NAME", help=ENGINE_HELP)] = None,
     as_json: options.Json = False,
 ) -> None:
     """Play a saved counterexample again: draw each process, and name the invariants that break.
@@ -118,6 +120,7 @@ def replay(
     from labkit.sim.simulate import shortest
 
     found = Counterexample.load(counterexample)
+    options.engines([engine] if engine else [])  # known from now on by the name that the file has
     flow = options.workflow_of(workflow) if workflow else known_case(found.workflow)
     story = play(found, flow)
     names = {"engine": found.engine, "policy": found.policy, "provider": found.provider}
@@ -189,7 +192,10 @@ def _found(counterexample: Counterexample | None, out: Path | None, saved: Path 
     """What to say about a counterexample, and the commands to type next."""
     if counterexample is None:
         return ([f"no counterexample: {out} was not written"] if out else []), []
-    own = f" --workflow {counterexample.workflow}" if ":" in counterexample.workflow else ""
+    from labkit.own_engines import engine_spec
+
+    named = {"workflow": counterexample.workflow, "engine": engine_spec(counterexample.engine)}
+    own = "".join(f" --{option} {name}" for option, name in named.items() if ":" in name)
     replay = [f"labkit replay {shlex.quote(str(saved))}{own}"] if saved else []
     return ["", f"counterexample: {counterexample}", *([] if saved else ["--out FILE saves it"])], replay
 
