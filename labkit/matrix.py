@@ -124,8 +124,9 @@ def _report(workflow: Workflow[Any], crashes: int, ordered: Sequence[Report], be
 
 
 def _open(report: Report) -> Iterator[Open]:
-    for reason in [*report.wrong(), *report.unsettled()]:
-        yield Open(report.engine, report.policy, report.provider, reason)
+    names = (report.engine, report.policy, report.provider)
+    yield from (Open(*names, reason, wrong=True) for reason in report.wrong())
+    yield from (Open(*names, reason) for reason in report.unsettled())
 
 
 def _explore_all(

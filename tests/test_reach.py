@@ -181,3 +181,12 @@ def test_labkit_run_says_what_was_not_reached():
     shown = " ".join(labkit("run", "tests.shapes.flow:three_seconds").stdout.split())
     assert "unknown: the run is waiting_for_timer in step sleep" in shown
     assert "kept until its time has come" in shown
+
+
+def test_the_bench_blames_no_crash_for_what_a_run_does_without_one():
+    ways = {"workflow": flow.effect_approval, "windows": ["W5", "W3"]}
+    report = bench(engines=["snapshot"], policies=["bare"], **ways)
+    simulated = explore(flow.effect_approval, engine="snapshot", policy="bare")
+    assert report.cells == [cell for cell in simulated.cells if cell.window in ("W3", "W5")]
+    assert [(each.wrong, each.reason) for each in report.open] == [(True, simulated.wrong()[0])]
+    assert not report.ok

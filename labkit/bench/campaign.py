@@ -21,6 +21,8 @@ from labkit.bench.log import Log, Settings
 from labkit.bench.report import BenchReport, report_of
 from labkit.bench.trial import Site, open_sites
 from labkit.cases import find_workflow
+from labkit.check.alone import explained
+from labkit.check.repeats import same_request
 from labkit.check.theory import Crashed
 from labkit.check.verdict import Open, missing
 from labkit.check.windows import WINDOWS
@@ -115,9 +117,14 @@ def _open(plan: Sequence[Planned]) -> Iterator[Open]:
     """What the runs without a crash left unsettled, whatever crashes."""
     references = {(planned.scenario.engine, planned.scenario.policy): planned for planned in plan}
     for (engine, policy), planned in references.items():
-        reference = planned.reference
-        for reason in missing(reference.evidence, [crash.tap for crash in reference.crashes]):
-            yield Open(engine, policy, planned.scenario.provider, reason)
+        names, reference = (engine, policy, planned.scenario.provider), planned.reference
+        for each in explained(reference.by_itself, reference.evidence):
+            yield Open(*names, f"without any crash: {each.invariant}: {each.text}", wrong=True)
+        for reason in [
+            *missing(reference.evidence, [crash.tap for crash in reference.crashes]),
+            *same_request(reference.evidence.outside),
+        ]:
+            yield Open(*names, reason)
 
 
 def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -> Iterator[Planned]:

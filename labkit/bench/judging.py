@@ -12,6 +12,7 @@ import msgspec
 
 from labkit.bench.launch import last_words
 from labkit.bench.trial import Trial
+from labkit.check.alone import repeated_without_crash
 from labkit.check.cells import Observed
 from labkit.check.evidence import Evidence
 from labkit.check.invariants import Judged, Violation
@@ -34,6 +35,11 @@ class Reference(NamedTuple):
     crashes: list[Crashed]
     theory: Theory
     oracle: Oracle
+
+    @property
+    def by_itself(self) -> list[Violation]:
+        """What this run breaks though nothing crashes."""
+        return repeated_without_crash(self.evidence)
 
 
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
@@ -126,4 +132,6 @@ def judge_trial(
     for life in trial.lives:
         values = values.following(life.values)
     violations = reference.oracle.judge(judged, values)
+    by_itself = reference.by_itself  # no crash is blamed for what happens without one
+    violations = [each for each in violations if each not in by_itself]
     return violations, Observed.of(evidence, untracked, violations)

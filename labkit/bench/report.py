@@ -44,7 +44,7 @@ class BenchReport(msgspec.Struct, kw_only=True):
 
     Trials that could not be judged are counted apart in each cell: `not_reached` is their number, `errors` says of each
     that ended with an error where it belongs and what ended it, and `not_judged` has all of both, with what was
-    printed. `open` is what is unsettled whatever crashes. `seconds` is the wall time of this session, and
+    printed. `open` is what is wrong or unsettled whatever crashes. `seconds` is the wall time of this session, and
     `trials_per_second` speaks of it alone; `trials` are all, earlier sessions included.
     """
 
@@ -83,11 +83,10 @@ def report_of(
 ) -> BenchReport:
     """The report on all `outcomes`, of which `before` were there before this session of so many `seconds`.
 
-    `open` is what is unsettled about an engine and policy whatever crashes.
+    `open` is what is wrong or unsettled about an engine and policy whatever crashes.
     """
     tables = _tables(settings, outcomes)
     not_judged = [_not_judged(outcome) for outcome in outcomes if outcome.kind != "judged"]
-    unsettled = {names: [o.reason for o in open if (o.engine, o.policy) == names] for names in tables}
     return BenchReport(
         workflow=workflow,
         crashes=1,
@@ -95,7 +94,7 @@ def report_of(
         seconds=seconds,
         trials=len(outcomes),
         trials_per_second=(len(outcomes) - before) / seconds,
-        cells=[cell for names, table in tables.items() for cell in table.finish((), unsettled[names])],
+        cells=[cell for names, table in tables.items() for cell in _finish(table, names, open)],
         unexpected=sum(table.unexpected for table in tables.values()),
         not_reached=sum(outcome.kind == "not reached" for outcome in outcomes),
         errors=[str(found) for found in not_judged if found.kind == "error"],
@@ -121,6 +120,13 @@ def _tables(settings: Settings, outcomes: Sequence[Outcome]) -> dict[tuple[str, 
         else:
             tables[outcome.engine, outcome.policy].not_judged(outcome.window, outcome.kind)
     return tables
+
+
+def _finish(table: CellTable, names: tuple[str, str], open: Sequence[Open]) -> list[Cell]:
+    """The cells of an engine and policy, by what is open about them."""
+    mine = [each for each in open if (each.engine, each.policy) == names]
+    wrong, unsettled = ([each.reason for each in mine if each.wrong is kind] for kind in (True, False))
+    return table.finish(wrong, unsettled)
 
 
 def _not_judged(outcome: Outcome) -> NotJudged:

@@ -18,12 +18,13 @@ VERDICTS = ("valid", "unknown", "invalid")
 
 
 class Open(msgspec.Struct):
-    """What is wrong or unsettled about one engine, policy and provider, whatever crashes."""
+    """What is unsettled, or `wrong`, about one engine, policy and provider, whatever crashes."""
 
     engine: str
     policy: str
     provider: str
     reason: str
+    wrong: bool = False
 
 
 def verdict(wrong: Collection[Any], unsettled: Collection[Any] = ()) -> str:
