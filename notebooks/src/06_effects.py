@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   labkit:
-#     minutes: 40
+#     minutes: 45
 #     prerequisites: notebook 02
 #     outcome: choose how an effect is performed, from what its provider can do, and say when a person has to decide
 # ---
@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Effects: four ways to call, three kinds of provider
 #
-# **40 minutes.** You need: notebook 02 (crash windows).
+# **45 minutes.** You need: notebook 02 (crash windows).
 #
 # The last notebooks were about *our* memory: what a new process knows of the old one. This one is about the world
 # outside. Money moves there, and nobody can roll it back.
@@ -23,7 +23,8 @@
 # - say what a provider must be able to do before a policy can help;
 # - tell a definite error from an indefinite one, and treat them differently;
 # - apply the recovery decision to any effect that a dead process left behind;
-# - take an ambiguous effect to its end: ask, repeat, undo, or let a person decide.
+# - take an ambiguous effect to its end: ask, repeat, undo, or let a person decide;
+# - protect a customer where a key only protects a call.
 
 # %% [markdown]
 # ## Predict before you run
@@ -65,9 +66,9 @@ pd.options.display.max_colwidth = 100
 
 
 # %%
-def paid(lab):
+def paid(lab, workflow=refund):
     """Return how often the provider has really executed the refund."""
-    return list(lab.provider(refund).query("kind == 'effect'").operation).count("refund")
+    return list(lab.provider(workflow).query("kind == 'effect'").operation).count("refund")
 
 
 def after_crash(policy, provider, window):
@@ -556,6 +557,65 @@ claim = fixed
 results = pd.DataFrame([carry_on("snapshot", "ledger"), carry_on("snapshot", "keyed")])
 assert results.paid.tolist() == [[40], [40]] and set(results.end) == {"completed"}
 results
+
+# %% [markdown]
+# ## 8 · One customer, two keys
+#
+# An accident that no crash is needed for. An agent refunds an order; the confirmation times out; the agent concludes
+# that the refund has failed, *plans again*, and refunds again. Both calls are in order: each has a key of its own, for
+# each is an effect of its own ([`planning.py`](../labkit/cases/planning.py)). Predict: which of the four policies pays
+# once?
+
+# %%
+from labkit import explore
+from labkit.cases.planning import planning_again
+
+
+def judged_as(workflow):
+    """Explore a workflow under each policy; return how often it is paid when nothing crashes, and the verdict."""
+    rows = {}
+    for policy in POLICIES:
+        with Lab(":memory:", policy=policy) as lab:
+            alone = f"{lab.start(workflow).status}, paid {paid(lab, workflow)}x"
+        rows[policy] = {"without a crash": alone, "verdict": explore(workflow, policy=policy).verdict}
+    return pd.DataFrame(rows).T
+
+
+# %%
+unprotected = judged_as(planning_again())
+assert set(unprotected["without a crash"]) == {"completed, paid 2x"}
+assert unprotected["verdict"].tolist() == ["invalid", "invalid", "unknown", "unknown"]
+unprotected
+
+# %% [markdown]
+# None. The lab does not know whether two equal refunds are meant: some customers do buy the same thing twice. So it is
+# a *question*, with both places, and while it is open nothing is *valid*. (`bare` and `keyed` have trouble of their own
+# with crashes, so they are *invalid* already.)
+
+# %%
+print(explore(planning_again()).questions[0])
+
+# %% [markdown]
+# You know what the lab cannot: one order is refunded once. Say so. The fields named in `once_per` are the **business
+# identity** of the effect; two effects of one run that agree in them are one for the customer, whatever their keys.
+
+# %%
+protected = judged_as(planning_again(("order",)))
+assert protected["verdict"].tolist() == ["invalid", "invalid", "valid", "valid"]
+protected
+
+# %% [markdown]
+# `ledger` and `outbox` refuse the second refund, before anything is sent, and say which one it would repeat. `bare` and
+# `keyed` remember nothing that could refuse; there the invariant finds it, and blames no crash:
+
+# %%
+with Lab(":memory:") as lab:
+    print(lab.start(planning_again(("order",))).run.reason)
+explore(planning_again(("order",)), policy="keyed").counterexample
+
+# %% [markdown]
+# **A key protects a call, a business identity protects a customer.** A key is made of the place in the run, so it
+# recognises the *same* call. Whoever plans again stands at another place, and has another key.
 
 # %% [markdown]
 # ## Check yourself
