@@ -30,9 +30,11 @@ from labkit.effects.policies import POLICIES
 from labkit.errors import InvalidInput
 from labkit.model import Workflow
 from labkit.own_engines import engine_names, engine_spec
+from labkit.provider.faults import Fault
 from labkit.runner import first_state
 from labkit.scenario import AS_DECLARED, PROVIDERS, Scenario, names_of, require_workflow
 from labkit.scratch import scratch_folder
+from labkit.sim.calls import faults_named
 
 LANES = 2 * (os.cpu_count() or 1)
 """Trials that are under way at a time: one waits for its disk or provider while another runs."""
@@ -64,33 +66,43 @@ def run(
     keep: bool = False,
     progress: Progress | None = None,
     lanes: int = LANES,
+    fault: str = "",
 ) -> BenchReport:
     """Kill and resume a real process at every tap of `workflow` (or those in `windows`), `repeat` times each.
 
-    No engines or policies mean all; no inputs the workflow's example. With a folder `out`, a campaign that was
-    interrupted goes on where it stopped, and `keep` leaves database, ledger and traces of each trial there.
-    `progress(done, of)` is told about every few trials. Ctrl-C finishes the trials in flight and returns what there
-    is. Raises InvalidInput before anything is run, LabError when the workflow fails without a crash.
+    With `fault`, `NAME` or `NAME:EFFECT`, a call goes wrong in every trial, and theory has no rules for it. No engines
+    or policies mean all; no inputs the workflow's example. With a folder `out`, a campaign that was interrupted goes on
+    where it stopped, and `keep` leaves database, ledger and traces of each trial there. `progress(done, of)` is told
+    about every few trials. Ctrl-C finishes the trials in flight and returns what there is. Raises InvalidInput before
+    anything is run, LabError when the workflow fails without a crash.
     """
     found = find_workflow(workflow) if isinstance(workflow, str) else require_workflow(workflow)
+    given = found.example if inputs is None else inputs
     settings = Settings(
         workflow=spec_of(found),
-        inputs=found.example if inputs is None else inputs,
+        inputs=given,
         engines=tuple(name for name in engine_names(engines) if engine_spec(name)),  # each process has to find it
         policies=names_of("policy", policies, tuple(POLICIES)),
         provider=names_of("provider", [provider], PROVIDERS)[0],
         windows=names_of("window", windows or (), WINDOWS),
         repeat=repeat,
         mode=require_mode(mode),
+        faults=_faults(found, given, fault),
     )
-    first_state(found, settings.inputs)
     _require_sense(repeat, lanes, keep, out)
+    return _carry_out(settings, found, out, keep, lanes, progress or (lambda done, of: None))
+
+
+def _carry_out(
+    settings: Settings, workflow: Workflow[Any], out: str | Path | None, keep: bool, lanes: int, progress: Progress
+) -> BenchReport:
+    """Begin the campaign in its folder, or go on with it."""
     with (
         _folder(out) as folder,
         closing(Log(folder, settings)) as log,
         open_sites(settings.mode, settings.workflow, folder / "trials", lanes) as sites,
     ):
-        return _go_on(settings, found, log, sites, keep, progress or (lambda done, of: None))
+        return _go_on(settings, workflow, log, sites, keep, progress)
 
 
 def _go_on(
@@ -131,7 +143,12 @@ def _plan(settings: Settings, workflow: Workflow[Any], site: Site, keep: bool) -
     """Every trial, in a fixed order; runs each engine and policy once without a crash."""
     for engine, policy in product(settings.engines, settings.policies):
         scenario = Scenario(
-            workflow=workflow, inputs=settings.inputs, engine=engine, policy=policy, provider=settings.provider
+            workflow=workflow,
+            inputs=settings.inputs,
+            engine=engine,
+            policy=policy,
+            provider=settings.provider,
+            faults=settings.faults,
         )
         name = f"{engine}-{policy}-{settings.provider}"
         with _trial_folder(site.root / name, keep):
@@ -194,6 +211,12 @@ def _folder(out: str | Path | None) -> Iterator[Path]:
         return
     with scratch_folder("bench", inside=SCRATCH) as folder:
         yield Path(folder)
+
+
+def _faults(workflow: Workflow[Any], inputs: dict[str, Any], fault: str) -> tuple[Fault, ...]:
+    """The call that goes wrong, if one is named; raise InvalidInput for it, and for inputs that no run begins with."""
+    first_state(workflow, inputs)
+    return faults_named(Scenario(workflow=workflow, inputs=inputs), [fault]) if fault else ()
 
 
 def _require_sense(repeat: int, lanes: int, keep: bool, out: str | Path | None) -> None:

@@ -20,6 +20,8 @@ from labkit.check.theory import Crashed, Expected, Outlook, Theory
 from labkit.check.windows import acknowledged
 from labkit.errors import LabError
 from labkit.scenario import Scenario
+from labkit.sim.called import Called
+from labkit.sim.lives import Simulation
 from labkit.sim.oracle import Oracle
 from labkit.sim.script import theory_of
 from labkit.values import Values
@@ -28,13 +30,13 @@ from labkit.values import Values
 class Reference(NamedTuple):
     """A fault-free run: its evidence, each of its taps as a possible crash, and what `theory` expects of it.
 
-    `oracle` knows what a run without a crash does with other answers.
+    `oracle` knows what a run without a crash does with other answers, or with calls that go wrong.
     """
 
     evidence: Evidence
     crashes: list[Crashed]
     theory: Theory
-    oracle: Oracle
+    oracle: Oracle | Called
 
     @property
     def by_itself(self) -> list[Violation]:
@@ -82,7 +84,7 @@ def reference_of(scenario: Scenario, trial: Trial, kept: Path | None = None) -> 
         evidence=evidence,
         crashes=theory.crashes(life.passed),
         theory=theory,
-        oracle=Oracle(scenario, life.values.returned),
+        oracle=Called(scenario, Simulation(scenario)) if scenario.faults else Oracle(scenario, life.values.returned),
     )
 
 

@@ -12,13 +12,14 @@ import msgspec
 
 from labkit.bench.judging import Outcome
 from labkit.errors import InvalidInput
+from labkit.provider.faults import Fault
 
 ABOUT, TRIALS = "campaign.json", "trials.jsonl"
 MOST_TOLD = 1_000  # characters
 
 
-class Settings(msgspec.Struct, kw_only=True, frozen=True):
-    """What a campaign is about; `workflow` is named `module:attribute`."""
+class Settings(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What a campaign is about; `workflow` is named `module:attribute`, `faults` say which calls go wrong."""
 
     workflow: str
     inputs: dict[str, Any]
@@ -28,6 +29,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     windows: tuple[str, ...]
     repeat: int
     mode: str
+    faults: tuple[Fault, ...] = ()
 
 
 class Log:

@@ -34,6 +34,7 @@ def bench(
     plain: Annotated[bool, typer.Option("--plain", help="A new Python for each process instead of a fork.")] = False,
     seed: Annotated[int | None, typer.Option(help="Of the order in which the cells of --stack are measured.")] = None,
     dsn: comparing.Dsn = "",
+    fault: Annotated[str, typer.Option("--fault", metavar="NAME[:EFFECT]", help=options.FAULT_HELP)] = "",
     as_json: options.Json = False,
 ) -> None:
     """Kill real processes at every tap, resume in fresh ones, and compare with what theory expects.
@@ -43,7 +44,7 @@ def bench(
     """
     if stack:
         ours = {"WORKFLOW": workflow or named, "--engine": engine, "--case": case, "--input": inputs}
-        options.none_of("--stack", {**ours, "--provider": provider != "as-declared"})
+        options.none_of("--stack", {**ours, "--provider": provider != "as-declared", "--fault": fault})
         comparing.bench_stacks(stack, policy, repeat, 1 if seed is None else seed, dsn, keep, plain, out, as_json)
     options.none_of("a bench without --stack", {"--seed": seed, "--dsn": dsn})
     flow = options.workflow_of(options.name_of(workflow, named))
@@ -53,7 +54,7 @@ def bench(
         "policies": options.policies(policy),
         "provider": options.providers([provider])[0],
     }
-    _bench_engines(flow, given, {**chosen, "repeat": repeat or 1}, keep, plain, out, as_json)
+    _bench_engines(flow, given, {**chosen, "repeat": repeat or 1, "fault": fault}, keep, plain, out, as_json)
 
 
 def _bench_engines(

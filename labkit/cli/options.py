@@ -33,6 +33,11 @@ Providers = Annotated[
 ]
 Drift = Annotated[bool, typer.Option("--drift", help="Models answer differently when they are asked again.")]
 Crashes = Annotated[int, typer.Option(min=1, max=3, help="Crashes in a schedule, at most.")]
+FAULT_HELP = (
+    "A call that goes wrong, at this effect (the first one by default): timeout_before, timeout_after, refused, "
+    "reply_lost, reply_twice or away."
+)
+Faults = Annotated[list[str] | None, typer.Option("--fault", metavar="NAME[:EFFECT]", help=FAULT_HELP)]
 CallFaults = Annotated[
     list[str] | None,
     typer.Option(

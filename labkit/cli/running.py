@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from labkit.model import Workflow
 
 EFFECT_HELP = "The effect whose window --crash means: its step, as pay, or pay/2 for the second effect of a step."
-FAULT_HELP = (
-    "A call that goes wrong, at this effect (the first one by default): timeout_before, timeout_after, refused, "
-    "reply_lost, reply_twice or away; may be repeated."
-)
 CRASH_HELP = "SIGKILL a child at this tap, or in this window (W1 to W5); repeated: kill its successor, too."
 
 
@@ -112,7 +108,7 @@ def run(
     policy: options.Policy = None,
     provider: options.Provider = "as-declared",
     drift: options.Drift = False,
-    fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME[:EFFECT]", help=FAULT_HELP)] = None,
+    fault: options.Faults = None,
     as_json: options.Json = False,
 ) -> None:
     """Run or resume a workflow, kill it for real if you name a tap, and draw what happened.

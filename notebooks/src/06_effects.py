@@ -352,10 +352,10 @@ class Payout(State):
     receipt: str = ""
 
 
+# %%
 payout = Workflow("payout", version="1", state=Payout, begin=Payout, targets={"payments": Target(capability="dedup")})
 
 
-# %%
 @payout.step
 def pay_back(ctx, state):
     for _ in range(2):
