@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from workflows import Notes, workflow
+from crash_cases import clock, idle, loop, of, two_in_one_step
 
 from labkit import Lab, compare, refund
 from labkit.check.windows import windows
@@ -15,45 +15,8 @@ from labkit.errors import InvalidInput
 from labkit.lab.compare import Comparison
 from labkit.lab.crash_points import CrashPoint, crash_points, effects_of, find, points
 from labkit.lab.foresee import choose_tap
-from labkit.model import ActivityCall, Context, Done, Workflow
 from labkit.taps import Tap
 from labkit.widgets import CrashTimeline
-
-
-def see(call: ActivityCall) -> str:
-    """An activity."""
-    return "seen"
-
-
-def look(ctx: Context, state: Notes) -> str:
-    """An activity, and on to the payment."""
-    ctx.activity(see)
-    return "pay"
-
-
-def idle(ctx: Context, state: Notes) -> None:
-    """Nothing."""
-
-
-def two_in_one_step() -> Workflow[Notes]:
-    def pay(ctx: Context, state: Notes) -> None:
-        ctx.activity(see)
-        state.log.append(ctx.effect("bank", "pay", {"to": "a"}).id)
-        state.log.append(ctx.effect("post", "send", {"to": "b"}).id)
-
-    return workflow(look, pay, name="two")
-
-
-def loop() -> Workflow[Notes]:
-    def pay(ctx: Context, state: Notes) -> str:
-        state.log.append(ctx.effect("bank", "pay", {"part": len(state.log)}).id)
-        return "check"
-
-    def check(ctx: Context, state: Notes) -> str | Done:
-        return "pay" if len(state.log) < 3 else Done("completed")
-
-    return workflow(look, pay, check, name="loop")
-
 
 CASES = {"refund": lambda: refund, "two": two_in_one_step, "loop": loop}
 
@@ -136,7 +99,7 @@ def test_an_engine_without_the_moment_says_so_and_nothing_is_killed_on_it():
 def test_a_moment_that_no_engine_has_is_refused_before_anything_is_run():
     for ask in (compare, CrashTimeline):
         with pytest.raises(InvalidInput, match="would not pass window W3 of any effect"):
-            ask(workflow(idle), at="W3")
+            ask(of("idle", idle), at="W3")
         with pytest.raises(InvalidInput, match="effects ahead: execute_refund, send_mail, close_ticket"):
             ask(refund, at="W3", effect="load_case")
 
@@ -179,3 +142,9 @@ def test_the_second_visit_to_an_effect_has_a_name_of_its_own():
 
 
 VISIT = [("call", "before"), ("call", "executed"), ("call", "after"), ("commit", "before"), ("commit", "after")]
+
+
+def test_a_run_that_asks_its_clock_is_never_called_invalid_for_it():
+    rows = compare(clock(), at="W2", policy="ledger", real=False).rows
+    assert {row.verdict for row in rows} == {"unknown"} and {row.killed_at for row in rows} == {"pay/call:before#1"}
+    assert all("asks its clock or chance" in reason for row in rows for reason in row.missing)

@@ -26,7 +26,7 @@ from labkit.own_engines import engine_names
 from labkit.provider.protocol import Entry
 from labkit.scenario import AS_DECLARED, Scenario, inputs_for
 from labkit.scratch import scratch_folder
-from labkit.sim.explore import Judge
+from labkit.sim.judging import Judge, told_without_log
 from labkit.sim.lives import Life
 from labkit.timeline import Timeline
 from labkit.timeline.operations import describe
@@ -192,8 +192,8 @@ def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
     except LabError as failure:
         error = failure.what
     evidence = lab.evidence(run_id)
-    broken = _broken(judge, at, evidence, error)
-    missing = unsettled(evidence)
+    broken, untold = _broken(judge, at, evidence, error)
+    missing = [*unsettled(evidence), *untold]
     named = effect_of if place != taps[at].step else step_of
     return Row(
         engine=scenario.engine,
@@ -213,12 +213,14 @@ def _row(lab: Lab, judge: Judge, point: CrashPoint, real: bool) -> Row:
     )
 
 
-def _broken(judge: Judge, at: int, evidence: Evidence, error: str) -> list[str]:
-    """The names of the invariants that are broken after a death at tap number `at`, by the rules of the simulator."""
+def _broken(judge: Judge, at: int, evidence: Evidence, error: str) -> tuple[list[str], list[str]]:
+    """The names of the invariants that are broken after a death at tap number `at`, by the rules of the simulator, and
+    what cannot be told."""
     first = judge.reference
     image, kept = first.images[first.image_of[at]], Counter(acknowledged(first.taps[: at + 1]))
     violations, _ = judge.judge(Life([], [], [], evidence, error, ValueLog()), image, kept, image.untracked)
-    return list(dict.fromkeys(violation.invariant for violation in [*violations, *judge.anyway()]))
+    told, untold = told_without_log(judge, [*violations, *judge.anyway()])
+    return list(dict.fromkeys(violation.invariant for violation in told)), untold
 
 
 def _rules(broken: Iterable[str]) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from labkit.check.cells import Observed
+from labkit.check.faulted import RESULT
 from labkit.check.invariants import Judged, Violation
 from labkit.check.repeats import same_request
 from labkit.check.windows import acknowledged
 from labkit.scenario import Scenario
 from labkit.sim.called import held_against
 from labkit.sim.lives import Image, Life, Simulation
+
+UNTOLD = "the run asks its clock or chance, so its result cannot be held against another run here: labkit explore can"
 
 
 class Judge:
@@ -60,6 +64,16 @@ class Judge:
     def anyway(self) -> list[Violation]:
         """What the run breaks without any crash, and so whatever crash it has."""
         return [replace(each, text=f"without any crash: {each.text}") for each in self.by_itself]
+
+
+def told_without_log(judge: Judge, violations: Sequence[Violation]) -> tuple[list[Violation], list[str]]:
+    """Of `violations` those that hold for processes whose answers nobody wrote down, and what cannot be told of them.
+
+    A run that asks its clock or chance ends differently in each process: there is nothing to hold its result against.
+    """
+    asked = any(place.kind in ("now", "random") for place in judge.reference.log.returned)
+    told = [each for each in violations if not (asked and each.invariant == RESULT)]
+    return told, [UNTOLD] if len(told) < len(violations) else []
 
 
 def committed(life: Life, image_index: int) -> Counter[str]:

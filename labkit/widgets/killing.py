@@ -11,6 +11,7 @@ from labkit.errors import LabError
 from labkit.lab.facade import Lab
 from labkit.scenario import Scenario
 from labkit.scratch import scratch_folder
+from labkit.sim.judging import told_without_log
 from labkit.sim.lives import Life
 from labkit.values import ValueLog
 from labkit.widgets.rehearsal import Death, Rehearsal, Told, lost_steps
@@ -76,5 +77,6 @@ def _resume(lab: Lab, rehearsal: Rehearsal, deaths: Sequence[Death]) -> Told:
         error = f"{type(failure).__name__}: {failure.what}"
     known = lab.evidence(scenario.run_id)
     violations, _ = rehearsal.judged(Life([], [], [], known, error, ValueLog()), deaths)
+    told, untold = told_without_log(rehearsal, violations)
     lost = lost_steps(known, rehearsal.reference.evidence)
-    return Told(lab.timeline(scenario.run_id), violations, lost, error, unsettled(known))
+    return Told(lab.timeline(scenario.run_id), told, lost, error, [*unsettled(known), *untold])
