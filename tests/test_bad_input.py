@@ -195,7 +195,7 @@ WRONG_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("function", "wrong", "said"), WRONG_TYPES, ids=[str(wrong) for _, wrong, _ in WRONG_TYPES])
+@pytest.mark.parametrize(("function", "wrong", "said"), WRONG_TYPES, ids=[said for _, _, said in WRONG_TYPES])
 def test_an_argument_of_a_wrong_type_is_refused_by_name_before_anything_is_run(function, wrong, said):
     first = () if function in (bench_run, Lab) or "workflow" in wrong else (refund,)
     with pytest.raises(InvalidInput, match=re.escape(said)) as caught:
