@@ -82,6 +82,8 @@ def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
                 raise refused(
                     inside, "", "is a link, and links are not followed", "copy the file there, or remove the link"
                 )
+            if not file.is_file():
+                raise refused(inside, "", "is no file with something in it, but a pipe or a device", "remove it")
             count += 1
             total += file.stat().st_size
             _measure(inside, total, count)

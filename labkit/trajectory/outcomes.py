@@ -72,6 +72,7 @@ _ERROR = re.compile(
     re.I,
 )
 _BAD = {"error", "failed", "failure", "timeout", "timed_out", "timed out", "timedout", "interrupted", "aborted"}
+_COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _CODES = ("status", "code", "status_code", "statusCode")
 _SAID: tuple[str, ...] = (
     "error",
@@ -98,7 +99,7 @@ def outcome_of(text: str, *, marked_error: bool) -> str:
     - `failed`: any other error: it is marked so, begins with "error", or its JSON says so;
     - `answered`: all else, also where a successful result mentions a time-out of something else.
     """
-    plain = _decoded(text)
+    plain = _decoded(_COLOURS.sub("", text))
     if isinstance(plain, dict):
         return _of_object(plain, marked_error)
     said = plain if isinstance(plain, str) else ""  # another value is data, and tells nothing of the call

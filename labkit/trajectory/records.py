@@ -24,6 +24,8 @@ HOLDS = (
 )
 TOGETHER = ({"input", "output"}, {"messages", "output"}, {"input", "messages"})
 RUN_OF = ("session_id", "sessionId", "thread_id", "threadId", "conversation_id", "conversationId", "run_id", "runId")
+ANSWERS = {"choices": "message", "candidates": "content"}
+"""Where a response holds what the model answered: a list, and the field of its one element."""
 WRAPPED = ("values", "response", "simulation")
 
 
@@ -87,33 +89,40 @@ def _of(at: At, value: Any) -> list[Run]:
 
 def _messages(at: At, record: dict[str, Any]) -> list[tuple[At, Any]]:
     """The messages of a record with their places, from the one field that holds them, or from input and output."""
+    if isinstance(record.get("request"), dict) and isinstance(record.get("response"), dict):
+        check_rest(at, record, {"request", "response", "id", *RUN_OF})
+        return [each for name in ("request", "response") for each in _messages(at / name, record[name])]
     for name in WRAPPED:
         if isinstance(record.get(name), dict) and not set(HOLDS) & record.keys():
             check_rest(at, record, {name, "id", *RUN_OF})
             return _messages(at / name, record[name])
     held = [name for name in HOLDS if record.get(name) is not None]
-    if not held and "choices" not in record:
+    if not held and not ANSWERS.keys() & record.keys():
         raise at.refuse(f"Object missing required field `messages` (or one of {', '.join(HOLDS[1:])})")
     if len(held) > 1 and set(held) not in TOGETHER:
         raise (at / held[1]).refuse(f"{held[0]!r} holds messages, too: which of them is the run is not known")
-    check_rest(at, record, {*held, "choices", "id", *RUN_OF})
+    check_rest(at, record, {*held, *ANSWERS, "id", *RUN_OF})
     found: list[tuple[At, Any]] = []
     for name in sorted(held, key=("input", "messages").__contains__, reverse=True):
         messages = record[name]
+        if name == "output" and isinstance(messages, dict):  # of Bedrock, with the answer alone
+            check_rest(at / name, messages, {"message"})
+            found.append((at / name / "message", messages.get("message")))
+            continue
         if isinstance(messages, str) and name in ("input", "output"):
             messages = [{"role": "user" if name == "input" else "assistant", "content": messages}]
         found += [(at / name / index, each) for index, each in enumerate(expected(at / name, messages, list))]
-    return found + _choices(at / "choices", record.get("choices"))
+    return found + [each for name, inner in ANSWERS.items() for each in _answer(at / name, record.get(name), inner)]
 
 
-def _choices(at: At, choices: Any) -> list[tuple[At, Any]]:
-    """The answer of a chat completion; of several, it is not known which one the agent followed."""
+def _answer(at: At, choices: Any, inner: str) -> list[tuple[At, Any]]:
+    """The answer of a model; of several, it is not known which one the agent followed."""
     held = expected(at, choices or [], list)
     if len(held) > 1:
         raise at.refuse(f"{len(held)} choices: which of them was followed is not known", "leave the one that was")
     for index, choice in enumerate(held):
-        check_rest(at / index, expected(at / index, choice, dict), {"message"})
-    return [(at / index / "message", choice.get("message")) for index, choice in enumerate(held)]
+        check_rest(at / index, expected(at / index, choice, dict), {inner})
+    return [(at / index / inner, choice.get(inner)) for index, choice in enumerate(held)]
 
 
 def _id(at: At, record: dict[str, Any]) -> str:

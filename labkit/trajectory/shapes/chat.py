@@ -9,7 +9,9 @@ from labkit.trajectory.shapes.harmless import check_rest
 
 SHAPE = "chat completions"
 MAX_PARALLEL = 128  # tool calls in one message
-KINDS = ("function", "custom", "tool_call", "server_tool_call")
+FRAGMENT = "is a piece of a streamed call, whose name stands in another message"
+WHOLE = "record the messages as they are once their pieces are added up"
+KINDS = ("function", "custom", "tool_call", "server_tool_call", "tool_call_chunk")
 
 
 def tool_calls(at: At, value: Any) -> list[Entry]:
@@ -36,6 +38,8 @@ def tool_call(at: At, call: dict[str, Any]) -> Asked:
             name_at = at / inner / "name"
             return asked(at, call_id, held.get("name"), held.get(field), free=inner == "custom", name_at=name_at)
     name = call.get("name", call.get("toolName"))
+    if name is None and kind == "tool_call_chunk":
+        raise at.refuse(FRAGMENT, WHOLE)
     if name is None:
         raise at.refuse("Object missing required field `function`")
     given = [field for field in ("args", "arguments", "input") if call.get(field) is not None]
@@ -50,6 +54,17 @@ def function_call(at: At, value: Any) -> list[Entry]:
     call = expected(at, value, dict)
     check_rest(at, call, {"name", "arguments"})
     return [asked(at, "", call.get("name"), call.get("arguments"))]
+
+
+def raw_data(at: At, value: Any) -> list[Entry]:
+    """The provider's own answer beside the message made of it, as in tau2-bench."""
+    held = expected(at, value, dict)
+    message = expected(at / "message", held.get("message") or {}, dict)
+    check_rest(at, held, {"message"})
+    check_rest(at / "message", message, {"tool_calls", "function_call"})
+    calls, old = message.get("tool_calls"), message.get("function_call")
+    found = tool_calls(at / "message" / "tool_calls", calls) if calls else []
+    return found + (function_call(at / "message" / "function_call", old) if old else [])
 
 
 def result(at: At, message: dict[str, Any]) -> list[Entry]:

@@ -136,11 +136,14 @@ def named(at: At, text: Any) -> str:
 
 def asked(at: At, id: str, name: Any, arguments: Any, *, free: bool = False, name_at: At | None = None) -> Asked:
     """A call. Arguments are an object or JSON text of one; nothing counts as none, `free` text as an argument."""
-    given, unreadable = _object(arguments, free)
-    return Asked(at=at, id=id, name=named(name_at or at / "name", name), arguments=given, unreadable=unreadable)
+    twice: list[str] = []
+    given, unreadable = _object(arguments, free, twice)
+    notes = [f"its arguments state {name!r:.80} twice; the last one is read" for name in twice[:1]]
+    name = named(name_at or at / "name", name)
+    return Asked(at=at, id=id, name=name, arguments=given, unreadable=unreadable, notes=notes)
 
 
-def _object(given: Any, free: bool) -> tuple[dict[str, Any], str]:
+def _object(given: Any, free: bool, twice: list[str]) -> tuple[dict[str, Any], str]:
     if given is None or (isinstance(given, str) and not given.strip() and not free):
         return {}, ""
     if isinstance(given, dict):
@@ -149,12 +152,21 @@ def _object(given: Any, free: bool) -> tuple[dict[str, Any], str]:
         return {"input": given}, ""
     if isinstance(given, str):
         try:
-            read = json.loads(given)
+            read = json.loads(given, object_pairs_hook=lambda pairs: _last(pairs, twice))
             json.dumps(read, ensure_ascii=False).encode()  # half a character cannot be stored
         except (ValueError, RecursionError):
             return {}, given
         return (read, "") if isinstance(read, dict) else ({}, given)
     return {}, as_text(given)
+
+
+def _last(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
+    """The object, as JSON readers make it; names that it states more than once go into `twice`."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice += [name for name in found if names.count(name) > 1]
+    return found
 
 
 def as_text(value: Any) -> str:

@@ -10,8 +10,11 @@ from typing import Any
 
 from labkit.trajectory.shapes.entries import At
 
-DESCRIBES = {"tools", "functions", "tool_definitions", "tools_info", "available_tools", "gen_ai.tool.definitions"}
-"""Definitions of tools: they read like calls and are none."""
+DESCRIBES = {
+    *("tools", "functions", "tool_definitions", "tools_info", "available_tools", "gen_ai.tool.definitions"),
+    *("toolConfig", "tool_config", "reward_info", "toolUseResult"),
+}
+"""Definitions of tools, the calls that a benchmark expected, a result once more: they read like calls and are none."""
 NAMED = {
     *("id", "index", "name", "role", "type", "kind", "object", "model", "version", "status", "state", "source"),
     *("usage", "usage_metadata", "response_metadata", "metadata", "meta", "providerMetadata", "providerOptions"),
@@ -80,6 +83,10 @@ NAMED = {
         "rating",
         "label",
     ),
+    *("billing", "betas", "container", "mcp_servers", "context_management", "output_config", "tool_plan", "prompt"),
+    *("ResponseMetadata", "inferenceConfig", "performanceConfig", "additionalModelRequestFields", "identity"),
+    *("generationConfig", "systemInstruction", "safetySettings", "usageMetadata", "parent_config", "interrupts"),
+    *("__gemini_function_call_thought_signatures__", "options", "redact_message", "tasks", "logit_bias"),
     *("reasoning_effort", "max_tokens", "max_output_tokens", "stream", "seed", "stop", "store", "next", "data_source"),
 }
 HARMLESS_ENDS = (
@@ -110,6 +117,7 @@ CALL_KINDS = {
     *("dynamic-tool", "server_tool_call", "tool-return", "builtin-tool-call", "function"),
 }
 MAX_DEPTH = 200
+DEEP = "what is nested too deeply"
 
 
 def check_rest(at: At, holder: dict[str, Any], read: Container[str]) -> None:
@@ -118,7 +126,9 @@ def check_rest(at: At, holder: dict[str, Any], read: Container[str]) -> None:
         if name in read or name in DESCRIBES or _holds_no_text(value):
             continue
         if name in NAMED or name.endswith(HARMLESS_ENDS):
-            if found := call_in(value):
+            if (found := call_in(value)) == DEEP:
+                raise (at / name).refuse(f"nobody reads this field, and it is nested more than {MAX_DEPTH} levels deep")
+            if found:
                 raise (at / name).refuse(f"nobody reads this field, and {found} in it reads as a call")
         elif isinstance(value, str) and not value.lstrip().startswith(("{", "[")):
             if any(word in name.lower() for word in SUSPICIOUS):
@@ -133,7 +143,7 @@ DROP = "take the field out if it holds no call, or write its calls as one of the
 def call_in(value: Any, path: str = "", depth: int = 0) -> str:
     """The path of the first thing in `value` that reads as a call, or an empty text."""
     if depth > MAX_DEPTH:
-        return path
+        return DEEP
     if isinstance(value, dict):
         kind = value.get("type") or value.get("part_kind")
         if isinstance(kind, str) and kind in CALL_KINDS:

@@ -87,6 +87,8 @@ def invalid_tool_calls(at: At, value: Any) -> list[Entry]:
 
 def _invalid(at: At, call: dict[str, Any]) -> Asked:
     check_rest(at, call, {"type", "id", "name", "args", "error", "index"})
+    if call.get("name") is None and call.get("id") is None:
+        raise at.refuse(chat.FRAGMENT, chat.WHOLE)
     asks = asked(at, id_of(at, call, "id"), call.get("name"), call.get("args"))
     asks.unreadable = asks.unreadable or as_text(call.get("args")) or "{}"
     return asks

@@ -5,6 +5,7 @@ Nothing is guessed: a part, field or type that no reader knows is refused with i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,7 @@ FIELDS: dict[str, tuple[str, Callable[[At, Any], list[Entry]]]] = {
     "additional_kwargs": (langchain.SHAPE, langchain.additional_kwargs),
     "invalid_tool_calls": (langchain.SHAPE, langchain.invalid_tool_calls),
     "tool_call_chunks": (langchain.SHAPE, chat.tool_calls),
+    "raw_data": (chat.SHAPE, chat.raw_data),
     "toolInvocations": (ai_sdk.SHAPE, ai_sdk.invocations),
 }
 HELD = {"content", "parts", "role", "type", "lc_attributes", "tool_call_id", "revisionId", "tool_messages", "is_error"}
@@ -74,7 +76,7 @@ HELD = {"content", "parts", "role", "type", "lc_attributes", "tool_call_id", "re
 
 def is_item(value: dict[str, Any]) -> bool:
     """Whether an object is a message, an item or an event, and no record of a whole run."""
-    if "role" in value or ("lc" in value and "kwargs" in value) or openhands.is_event(value):
+    if _wrapped(value) or "role" in value or ("lc" in value and "kwargs" in value) or openhands.is_event(value):
         return True
     kind = kind_of(value)
     if kind in responses.ITEMS or (kind in langchain.ROLES and {"content", "data"} & value.keys()):
@@ -82,9 +84,20 @@ def is_item(value: dict[str, Any]) -> bool:
     return kind_of(value, "kind") in KINDS and "parts" in value
 
 
+def _wrapped(value: dict[str, Any]) -> str:
+    """The field that holds the message, in a line of a log with other things beside it; empty if none does."""
+    if "role" in value:
+        return ""
+    found = (name for name in ("message", "content") if isinstance(value.get(name), dict) and "role" in value[name])
+    return next(found, "")
+
+
 def read_item(at: At, value: Any) -> list[Entry]:
     """The entries of one message, item or event; raise InvalidInput with the place of what nobody knows."""
-    at, item = langchain.unwrap(at, expected(at, value, dict))
+    if field := _wrapped(expected(at, value, dict)):
+        check_rest(at, value, {field, "type"})
+        return read_item(at / field, value[field])
+    at, item = langchain.unwrap(at, value)
     if openhands.is_event(item):
         return _shaped(openhands.SHAPE, openhands.event(at, item))
     kind = kind_of(item)
@@ -134,7 +147,7 @@ def _fields(at: At, item: dict[str, Any]) -> list[Entry]:
     """The entries of all fields that can hold some; a call that several of them state counts once."""
     check_rest(at, item, HELD | FIELDS.keys())
     found: list[Entry] = []
-    content = expected(at / "content", item.get("content"), str, list, type(None))
+    content = _spelled(expected(at / "content", item.get("content"), str, list, type(None)))
     if isinstance(content, str):
         found.append(Said(content))
     for name, parts in (("content", content), ("parts", item.get("parts"))):
@@ -146,6 +159,17 @@ def _fields(at: At, item: dict[str, Any]) -> list[Entry]:
             shape = langchain.SHAPE if shape == chat.SHAPE and "role" not in item else shape
             found += in_field(_shaped(shape, reader(at / name, item[name])), name)
     return stated_once(found)
+
+
+def _spelled(content: Any) -> Any:
+    """The parts in a content that a log keeps as JSON text, if a call or result is among them; else the content."""
+    if not isinstance(content, str) or not content.lstrip().startswith("[{"):
+        return content
+    try:
+        parts = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    return parts if any(_is_call_part(part) for part in parts) else content
 
 
 def read_part(at: At, part: Any) -> list[Entry]:

@@ -67,7 +67,7 @@ META = {
 
 def is_event(item: dict[str, Any]) -> bool:
     """Whether this is an event of either version."""
-    if "role" in item:
+    if "role" in item or "type" in item:  # an item of another shape may have an `action`, too
         return False
     kind = item.get("kind")
     if isinstance(kind, str) and (kind.endswith(("Event", "Observation")) or kind in QUIET_EVENTS):

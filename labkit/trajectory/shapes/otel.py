@@ -7,13 +7,13 @@ the tool. It is one call; what a record states more often than all before it did
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from labkit.trajectory.shapes.entries import Answer, Asked, At, Entry, Model, as_text, asked, expected
+from labkit.trajectory.shapes.entries import At, Entry, expected
 from labkit.trajectory.shapes.message import read_item
 from labkit.trajectory.shapes.otel_names import check_attributes, nested
+from labkit.trajectory.shapes.otel_tools import Tools, ran_tool
 from labkit.trajectory.shapes.twice import History
 
 SHAPE = "OpenTelemetry"
@@ -30,7 +30,6 @@ class Happened(NamedTuple):
     at: At
     messages: list[Any]
     tool: dict[str, Any] | None = None
-    failed: bool = False
 
 
 def is_trace(record: Any) -> bool:
@@ -63,21 +62,12 @@ def _each(at: At, record: dict[str, Any], *names: str) -> Iterator[tuple[At, dic
 
 def _span(at: At, span: dict[str, Any]) -> Iterator[Happened]:
     begins, ends = (_time(at, span, name) for name in ("startTimeUnixNano", "endTimeUnixNano"))
-    ended = bool(ends)
     ends = max(begins, ends)
     place = at / "attributes"
     attributes = _attributes(place, span.get("attributes"))
     yield from _messages(place, attributes, begins, ends)
-    if attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in attributes:
-        status = expected(at / "status", span.get("status") or {}, dict).get("code")
-        failed = status in (2, "STATUS_CODE_ERROR") or "error.type" in attributes
-        yield Happened(
-            (ends, LAST),
-            at,
-            [],
-            attributes | {"ended": ended},
-            failed,
-        )
+    if tool := ran_tool(at, span, attributes):
+        yield Happened((ends, LAST), at, [], tool)
     for index, event in enumerate(expected(at / "events", span.get("events") or [], list)):
         here = at / "events" / index
         held = _attributes(here / "attributes", expected(here, event, dict).get("attributes"))
@@ -126,42 +116,15 @@ def _messages(at: At, attributes: dict[str, Any], begins: int, ends: int) -> Ite
 def _told(happened: list[Happened]) -> list[Entry]:
     """The entries of a trace in order of time, each call and result once."""
     history = History()
+    tools = Tools()
     entries: list[Entry] = []
-    ran: Counter[str] = Counter()
-    known: set[str] = set()
     for each in sorted(happened, key=lambda one: one.when):
-        if each.tool is None:
-            read = [read_item(each.at / index, message) for index, message in enumerate(each.messages)]
-            new = history.restate(read)
-            new = [e for e in new if not (isinstance(e, Answer) and e.id and ran[e.id])]
-            known |= {entry.id for entry in new if isinstance(entry, Asked)}
-            ran.update(entry.id for entry in new if isinstance(entry, Answer) and entry.id)
-            entries += new
-        else:
-            entries += _ran(each, known, ran)
+        if each.tool is not None:
+            entries += tools.span(each.at, each.tool)
+            continue
+        read = [read_item(each.at / index, message) for index, message in enumerate(each.messages)]
+        entries += tools.told(history.restate(read))
     return entries
-
-
-def _ran(each: Happened, known: set[str], ran: Counter[str]) -> list[Entry]:
-    """The span of a tool: the result of a call that a message asked for, or a call that only the span tells of."""
-    held = each.tool or {}
-    call_id = str(held.get("gen_ai.tool.call.id") or f"span at {each.at.path}")
-    answers = Answer(
-        at=each.at, id=call_id, text=as_text(held.get("gen_ai.tool.call.result")), error=each.failed, shape=SHAPE
-    )
-    found: list[Entry] = []
-    if call_id not in known:
-        known.add(call_id)
-        name_at = each.at / "gen_ai.tool.name"
-        call = asked(
-            each.at, call_id, held.get("gen_ai.tool.name"), held.get("gen_ai.tool.call.arguments"), name_at=name_at
-        )
-        call.shape = SHAPE
-        found = [Model(each.at, "+"), call]
-    if held.get("ended"):
-        ran[call_id] += 1
-        found.append(answers)
-    return found
 
 
 def _time(at: At, holder: dict[str, Any], *names: str) -> int:
@@ -189,10 +152,11 @@ def _attributes(at: At, value: Any) -> dict[str, Any]:
 def _value(at: At, value: Any) -> Any:
     """The plain data in an OTLP value."""
     held = expected(at, value or {}, dict)
-    if "arrayValue" in held:
-        return [_value(at, each) for each in (held["arrayValue"] or {}).get("values", [])]
-    if "kvlistValue" in held:
-        return _attributes(at, (held["kvlistValue"] or {}).get("values", []))
+    for kind in ("arrayValue", "kvlistValue"):
+        if kind in held:
+            values = expected(at / kind, held[kind] or {}, dict).get("values") or []
+            listed = expected(at / kind / "values", values, list)
+            return [_value(at, each) for each in listed] if kind == "arrayValue" else _attributes(at, listed)
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if kind in held:
             return held[kind]

@@ -11,6 +11,7 @@ FLAT = re.compile(r"(gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.
 WRAPPERS = {"message", "tool_call", "message_content"}  # of OpenInference: an object around each
 READ = re.compile(
     r"gen_ai\.(input|output)\.messages|gen_ai\.tool\.(name|type|description|definitions|call\.(id|arguments|result))|"
+    r"tool\.(name|id|description|parameters|json_schema)|tool_call\.id|tool_(arguments|response)|"
     r"gen_ai\.operation\.name|gen_ai\.request\..*|gen_ai\.usage\..*|gen_ai\.response\..*|gen_ai\.event\.content"
 )
 REPEATS = re.compile(

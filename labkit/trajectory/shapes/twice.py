@@ -10,7 +10,7 @@ from labkit.trajectory.shapes.entries import Answer, Asked, Entry, Model, Said
 
 FIRST = (
     *("tool_calls", "function_call", "toolInvocations", "invalid_tool_calls", "parts", "content"),
-    *("additional_kwargs", "tool_call_chunks"),
+    *("additional_kwargs", "tool_call_chunks", "raw_data"),
 )
 """Where several fields state a call, the earliest of these is the one that counts."""
 
