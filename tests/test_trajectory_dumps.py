@@ -49,6 +49,7 @@ def reading(folder: Path, *lines: Any) -> list[tuple[str, str, str]]:
         [{"role": "assistant", "content": json.dumps([{"type": "text", "text": "I pay"}, TOOL_USE])}],
         [{"simulations": [{"id": "s", "messages": [OPENAI | {"raw_data": {"message": OPENAI}}], "reward_info": GOAL}]}],
         [CHUNK],
+        [{"type": "chat", "data": {"role": "user", "content": "x"}}, {"type": "AIMessageChunk", "data": CHUNK}],
     ],
 )
 def test_what_stands_around_the_messages_is_no_reason_to_refuse_them(tmp_path: Path, lines: list[Any]) -> None:
@@ -85,7 +86,7 @@ def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> Non
         read(tmp_path)
 
 
-def span(title: str, begins: int, error: bool = False, **named: Any) -> dict[str, Any]:
+def span(title: str, begins: int, error: Any = False, **named: Any) -> dict[str, Any]:
     """A span of one nanosecond; two underscores in a name stand for a dot."""
     held = [{"key": key.replace("__", "."), "value": {"stringValue": value}} for key, value in named.items()]
     times = {"startTimeUnixNano": str(begins), "endTimeUnixNano": str(begins + 1)}
@@ -142,3 +143,39 @@ def test_an_array_in_a_trace_that_is_none_is_refused_with_its_place(tmp_path: Pa
     bad = {"traceId": "t", "attributes": [{"key": "a", "value": {"arrayValue": {"values": 5}}}]}
     with pytest.raises(InvalidInput, match=r"arrayValue\.values: Expected `array`"):
         reading(tmp_path, trace(bad))
+
+
+def test_a_call_that_only_the_body_of_a_request_states_is_refused_and_not_left_out(tmp_path: Path) -> None:
+    body: dict[str, Any] = {
+        "openinference__span__kind": "LLM",
+        "output__value": json.dumps({"choices": [{"message": OPENAI}]}),
+    }
+    said = span("chat", 9, gen_ai__output__messages='[{"role": "assistant", "parts": []}]')
+    with pytest.raises(InvalidInput, match=r"output\.value: reads as a call, and nothing else"):
+        reading(tmp_path, trace(span("llm", 1, **body), said))
+    stated = span("chat", 1, gen_ai__output__messages=asking(1), **body)
+    assert len(reading(tmp_path, trace(stated, said))) == 1
+
+
+USER, PAID = {"role": "user", "content": "x"}, {"role": "tool", "tool_call_id": "1", "content": "paid"}
+
+
+def test_a_log_of_requests_is_one_run_for_each_history_that_grows_in_it(tmp_path: Path) -> None:
+    first = {"request": {"messages": [USER]}, "response": {"choices": [{"message": OPENAI}]}}
+    second = {
+        "request": {"messages": [USER, OPENAI, PAID]},
+        "response": {"choices": [{"message": {"role": "assistant"}}]},
+    }
+    assert [call[1] for call in reading(tmp_path, first, second)] == ["answered"]
+    assert [call[1] for call in reading(tmp_path, {"messages": [USER, OPENAI]}, first, second)] == ["answered"]
+
+
+def test_two_runs_are_not_taken_for_one_that_grows(tmp_path: Path) -> None:
+    short, long = {"messages": [USER, OPENAI]}, {"messages": [USER, OPENAI, PAID]}
+    in_doubt = ["unanswered", "answered"]
+    other = {"messages": [USER | {"content": "y"}, OPENAI, PAID]}
+    assert [call[1] for call in reading(tmp_path, short, other)] == in_doubt
+    assert [call[1] for call in reading(tmp_path, short | {"id": "a"}, long | {"id": "b"})] == in_doubt
+    unnamed = {"messages": [USER, {"role": "assistant", "function_call": FUNCTION}]}
+    answered = {"messages": [*unnamed["messages"], {"role": "function", "name": "pay", "content": "paid"}]}
+    assert [call[1] for call in reading(tmp_path, unnamed, answered)] == in_doubt

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from labkit.trajectory.shapes.entries import At, Entry, expected, named
+from labkit.trajectory.shapes.entries import Answer, Asked, At, Between, Entry, expected, named
 from labkit.trajectory.shapes.harmless import check_rest
 from labkit.trajectory.shapes.message import is_item, read_item
 from labkit.trajectory.shapes.otel import is_trace, traces
+from labkit.trajectory.shapes.twice import key_of_entry
 
 MAX_MESSAGES = 10_000  # of a run
 HOLDS = (
@@ -30,13 +31,18 @@ WRAPPED = ("values", "response", "simulation")
 
 
 class Run(NamedTuple):
-    """What one run is made of. `alone` says that it is one message of its own: its folder may be the run."""
+    """What one run is made of. `alone` says that it is one message of its own: its folder may be the run.
+
+    `unnamed` says that its record names no run; `spoken` are its messages that ask for nothing and answer nothing.
+    """
 
     id: str
     source: str
     entries: list[Entry]
     alone: bool = False
     shape: str = ""
+    unnamed: bool = False
+    spoken: list[Any] = []  # noqa: RUF012, never changed
 
 
 def runs(values: list[tuple[str, Any]], stem: str, prefix: str = "") -> list[Run]:
@@ -51,7 +57,34 @@ def runs(values: list[tuple[str, Any]], stem: str, prefix: str = "") -> list[Run
         return [Run(trace, where, entries) for trace, (where, entries) in traces(values).items()]
     if values and all(isinstance(value, dict) and is_item(value) for _, value in values):
         return _by_session(values, stem)
-    return [run for where, value in values for run in _of(At(where), value)]
+    return _grown([run for where, value in values for run in _of(At(where), value)])
+
+
+def _grown(found: list[Run]) -> list[Run]:
+    """The runs without those that a later record continues: a log of requests states a history again and again.
+
+    Only records that name no run can be such requests, and only calls that have ids are surely the same.
+    """
+    kept: list[Run] = []
+    by_first: dict[tuple[str, ...], list[Run]] = {}
+    for run in reversed(found):
+        keys = [key_of_entry(entry) for entry in run.entries if isinstance(entry, Asked | Answer)]
+        sure = run.unnamed and keys and all(e.id for e in run.entries if isinstance(e, Asked))
+        later = by_first.setdefault(keys[0], []) if sure else []
+        if sure and any(_continues(each, run) for each in later):
+            continue
+        later.append(run)
+        kept.append(run)
+    return kept[::-1]
+
+
+def _continues(later: Run, run: Run) -> bool:
+    """Whether the later record states all that this one does, and then more."""
+    mine, its = (
+        [key_of_entry(entry) for entry in each.entries if isinstance(entry, Asked | Answer)] for each in (run, later)
+    )
+    grew = len(its) > len(mine) or len(later.entries) > len(run.entries)
+    return grew and its[: len(mine)] == mine and later.spoken[: len(run.spoken)] == run.spoken
 
 
 def _by_session(values: list[tuple[str, Any]], stem: str) -> list[Run]:
@@ -69,7 +102,9 @@ def _run(name: str, source: str, messages: list[tuple[At, Any]]) -> Run:
         first = messages[0][0]
         holder = first._replace(path=first.path.rpartition("[")[0])
         raise holder.refuse(f"Expected `array` of length <= {MAX_MESSAGES}")
-    return Run(name, source, [entry for at, message in messages for entry in read_item(at, message)])
+    read = [(message, read_item(at, message)) for at, message in messages]
+    spoken = [message for message, entries in read if all(isinstance(entry, Between) for entry in entries)]
+    return Run(name, source, [entry for _, entries in read for entry in entries], spoken=spoken)
 
 
 def _of(at: At, value: Any) -> list[Run]:
@@ -84,7 +119,8 @@ def _of(at: At, value: Any) -> list[Run]:
             return [run for index, each in enumerate(held) for run in _of(at / name / index, each)]
     messages = _messages(at, record)
     run = _run(_id(at, record), at.where, messages)
-    return [run._replace(shape="tau-bench" if "traj" in record else "")]
+    unnamed = run.id == _place(at)
+    return [run._replace(shape="tau-bench" if "traj" in record else "", unnamed=unnamed)]
 
 
 def _messages(at: At, record: dict[str, Any]) -> list[tuple[At, Any]]:

@@ -38,7 +38,7 @@ def tool_call(at: At, call: dict[str, Any]) -> Asked:
             name_at = at / inner / "name"
             return asked(at, call_id, held.get("name"), held.get(field), free=inner == "custom", name_at=name_at)
     name = call.get("name", call.get("toolName"))
-    if name is None and kind == "tool_call_chunk":
+    if not name and not call_id and kind in ("tool_call", "tool_call_chunk"):
         raise at.refuse(FRAGMENT, WHOLE)
     if name is None:
         raise at.refuse("Object missing required field `function`")

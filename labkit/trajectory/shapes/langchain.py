@@ -32,6 +32,8 @@ ROLES = {
     "AIMessageChunk": "assistant",
     "tool": "tool",
     "ToolMessage": "tool",
+    "chat": "assistant",  # its own `role` says more
+    "ChatMessage": "assistant",
     "function": "function",
     "FunctionMessage": "function",
     "remove": "remove",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from labkit.trajectory.shapes.entries import At, Entry, expected
 from labkit.trajectory.shapes.message import read_item
-from labkit.trajectory.shapes.otel_names import check_attributes, nested
+from labkit.trajectory.shapes.otel_names import check_attributes, nested, repeating
 from labkit.trajectory.shapes.otel_tools import Tools, ran_tool
 from labkit.trajectory.shapes.twice import History
 
@@ -30,6 +30,7 @@ class Happened(NamedTuple):
     at: At
     messages: list[Any]
     tool: dict[str, Any] | None = None
+    repeats: bool = False  # an attribute is here that should only repeat calls which others state
 
 
 def is_trace(record: Any) -> bool:
@@ -68,6 +69,8 @@ def _span(at: At, span: dict[str, Any]) -> Iterator[Happened]:
     yield from _messages(place, attributes, begins, ends)
     if tool := ran_tool(at, span, attributes):
         yield Happened((ends, LAST), at, [], tool)
+    if name := repeating(attributes):
+        yield Happened((ends, LAST), place / name, [], repeats=True)
     for index, event in enumerate(expected(at / "events", span.get("events") or [], list)):
         here = at / "events" / index
         held = _attributes(here / "attributes", expected(here, event, dict).get("attributes"))
@@ -124,6 +127,9 @@ def _told(happened: list[Happened]) -> list[Entry]:
             continue
         read = [read_item(each.at / index, message) for index, message in enumerate(each.messages)]
         entries += tools.told(history.restate(read))
+    alone = next((each.at for each in happened if each.repeats), None)
+    if alone and not tools.calls:
+        raise alone.refuse("reads as a call, and nothing else in this trace states it", "record the messages, too")
     return entries
 
 

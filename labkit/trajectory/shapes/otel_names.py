@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 from labkit.trajectory.shapes.entries import At
+from labkit.trajectory.shapes.harmless import call_in
 
 FLAT = re.compile(r"(gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)\.(\d+)\.(.+)")
 WRAPPERS = {"message", "tool_call", "message_content"}  # of OpenInference: an object around each
@@ -17,6 +19,7 @@ READ = re.compile(
 REPEATS = re.compile(
     r"(input|output)\.value|(traceloop|logfire|openinference|llm\.tools)\b.*|llm\.(invocation|request).*"
 )
+BODIES = re.compile(r"(input|output)\.value|traceloop\.entity\.(input|output)|logfire\.(request|response)_data|events")
 SUSPICIOUS = re.compile(r"tool|function|messages|prompt|completion", re.I)
 
 
@@ -27,6 +30,18 @@ def check_attributes(at: At, attributes: dict[str, Any]) -> None:
             continue
         if SUSPICIOUS.search(name) and isinstance(value, str | list | dict) and value:
             raise (at / name).refuse("nobody knows this attribute, and its name says that it may hold a call")
+
+
+def repeating(attributes: dict[str, Any]) -> str:
+    """The first attribute with a call in it that other attributes, of this span or another, should state as well."""
+    for name, value in attributes.items():
+        if BODIES.fullmatch(name) and isinstance(value, str):
+            try:
+                if call_in(json.loads(value)):
+                    return name
+            except (ValueError, RecursionError):
+                continue
+    return ""
 
 
 def nested(attributes: dict[str, Any]) -> dict[str, list[Any]]:

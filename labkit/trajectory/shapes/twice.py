@@ -81,7 +81,7 @@ class History:
             if not stated and spoke:
                 new += entries if self._is_new(said, here) else []
                 continue
-            kept = [entry for entry in stated if self._is_new(_key(entry), here)]
+            kept = [entry for entry in stated if self._is_new(key_of_entry(entry), here)]
             if kept:
                 new += [e for e in entries if not isinstance(e, Asked | Answer) or any(e is each for each in kept)]
         return new
@@ -94,7 +94,8 @@ class History:
         return True
 
 
-def _key(entry: Asked | Answer) -> tuple[str, ...]:
+def key_of_entry(entry: Asked | Answer) -> tuple[str, ...]:
+    """What a call or a result states, to tell whether another one states the same."""
     if isinstance(entry, Asked):
         return ("asked", *key_of(entry))
     return ("answer", entry.id or f"by name {entry.name}", entry.text)
