@@ -179,3 +179,7 @@ def test_two_runs_are_not_taken_for_one_that_grows(tmp_path: Path) -> None:
     unnamed = {"messages": [USER, {"role": "assistant", "function_call": FUNCTION}]}
     answered = {"messages": [*unnamed["messages"], {"role": "function", "name": "pay", "content": "paid"}]}
     assert [call[1] for call in reading(tmp_path, unnamed, answered)] == in_doubt
+
+
+def test_equal_records_without_an_id_are_runs_of_their_own(tmp_path: Path) -> None:
+    assert len(reading(tmp_path, *[{"messages": [USER, OPENAI, PAID]}] * 3)) == 3

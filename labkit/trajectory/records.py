@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from labkit.trajectory.shapes.entries import Answer, Asked, At, Between, Entry, expected, named
@@ -33,7 +35,7 @@ WRAPPED = ("values", "response", "simulation")
 class Run(NamedTuple):
     """What one run is made of. `alone` says that it is one message of its own: its folder may be the run.
 
-    `unnamed` says that its record names no run; `spoken` are its messages that ask for nothing and answer nothing.
+    `unnamed` says that its record names no run; `steps` are what its messages state, to find it in a later record.
     """
 
     id: str
@@ -42,7 +44,7 @@ class Run(NamedTuple):
     alone: bool = False
     shape: str = ""
     unnamed: bool = False
-    spoken: list[Any] = []  # noqa: RUF012, never changed
+    steps: list[tuple[str, ...]] = []  # noqa: RUF012, never changed
 
 
 def runs(values: list[tuple[str, Any]], stem: str, prefix: str = "") -> list[Run]:
@@ -66,25 +68,26 @@ def _grown(found: list[Run]) -> list[Run]:
     Only records that name no run can be such requests, and only calls that have ids are surely the same.
     """
     kept: list[Run] = []
-    by_first: dict[tuple[str, ...], list[Run]] = {}
+    begun: set[int] = set()  # what a later record states, and then more
+    whole: dict[int, int] = {}  # what a later record states in all, and in how many entries
     for run in reversed(found):
-        keys = [key_of_entry(entry) for entry in run.entries if isinstance(entry, Asked | Answer)]
-        sure = run.unnamed and keys and all(e.id for e in run.entries if isinstance(e, Asked))
-        later = by_first.setdefault(keys[0], []) if sure else []
-        if sure and any(_continues(each, run) for each in later):
+        asks = [entry for entry in run.entries if isinstance(entry, Asked)]
+        if not (run.unnamed and asks and all(entry.id for entry in asks)):
+            kept.append(run)
             continue
-        later.append(run)
-        kept.append(run)
+        stated = list(accumulate(run.steps, lambda before, step: hash((before, step)), initial=0))
+        if stated[-1] not in begun and whole.get(stated[-1], 0) <= len(run.entries):
+            kept.append(run)
+        begun.update(stated[:-1])
+        whole[stated[-1]] = max(whole.get(stated[-1], 0), len(run.entries))
     return kept[::-1]
 
 
-def _continues(later: Run, run: Run) -> bool:
-    """Whether the later record states all that this one does, and then more."""
-    mine, its = (
-        [key_of_entry(entry) for entry in each.entries if isinstance(entry, Asked | Answer)] for each in (run, later)
-    )
-    grew = len(its) > len(mine) or len(later.entries) > len(run.entries)
-    return grew and its[: len(mine)] == mine and later.spoken[: len(run.spoken)] == run.spoken
+def _steps(message: Any, entries: list[Entry]) -> list[tuple[str, ...]]:
+    """What a message asks for and answers, or itself if nobody's model spoke in it."""
+    stated = [key_of_entry(entry) for entry in entries if isinstance(entry, Asked | Answer)]
+    quiet = all(isinstance(entry, Between) for entry in entries)
+    return [("spoken", json.dumps(message, sort_keys=True))] if quiet else stated
 
 
 def _by_session(values: list[tuple[str, Any]], stem: str) -> list[Run]:
@@ -103,8 +106,8 @@ def _run(name: str, source: str, messages: list[tuple[At, Any]]) -> Run:
         holder = first._replace(path=first.path.rpartition("[")[0])
         raise holder.refuse(f"Expected `array` of length <= {MAX_MESSAGES}")
     read = [(message, read_item(at, message)) for at, message in messages]
-    spoken = [message for message, entries in read if all(isinstance(entry, Between) for entry in entries)]
-    return Run(name, source, [entry for _, entries in read for entry in entries], spoken=spoken)
+    steps = [step for message, entries in read for step in _steps(message, entries)]
+    return Run(name, source, [entry for _, entries in read for entry in entries], steps=steps)
 
 
 def _of(at: At, value: Any) -> list[Run]:
