@@ -46,7 +46,7 @@ def look(runner: Runner, run_id: str) -> Found:
         status = runs.header(parts.store, runner.tenant, run_id).status
     except UnknownRun:
         status = "none"
-    return Found(status, sorted(untracked(parts, runner.tenant, run_id)))
+    return Found(status, sorted(untracked(parts, runner.tenant, run_id)), len(parts.world.entries()))
 
 
 if __name__ == "__main__":

@@ -129,6 +129,7 @@ def judge_trial(
         again=Counter(acknowledged(last.passed)),
         commits=Counter(acknowledged([crash.tap for crash in reference.crashes])),
         untracked=untracked,
+        since=last.found.outside,
     )
     values = Values()
     for life in trial.lives:

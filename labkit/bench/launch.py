@@ -16,7 +16,7 @@ from labkit.bench.errand import GRACE, PATIENCE, Errand
 from labkit.bench.trace import KILL, Found, read_trace
 from labkit.cases import find_workflow
 from labkit.errors import InvalidInput, LabError
-from labkit.sim.sets import orders_of_sets
+from labkit.sim.leaks import fixed_places
 from labkit.taps import Tap
 from labkit.values import Values
 
@@ -157,7 +157,8 @@ class Zygote:
 
 
 class TwoZygotes:
-    """One for processes with an odd number, and one for the others: a set lies in another order in each."""
+    """One for processes with an odd number, and one for the others: each has imported everything itself, and a set lies
+    in another order in each."""
 
     def __init__(self, module: str, argument: str) -> None:
         self._zygotes = [Zygote(module, argument, seed=seed) for seed in (1, 2)]
@@ -175,7 +176,7 @@ class TwoZygotes:
 def launcher(mode: str, workflow: str) -> Launcher:
     """The launcher of this `mode` for `workflow` (`module:attribute`); raise InvalidInput for another mode."""
     if require_mode(mode) == "zygote":
-        kind = TwoZygotes if orders_of_sets(find_workflow(workflow).steps) else Zygote
+        kind = TwoZygotes if fixed_places(find_workflow(workflow)) else Zygote
         return kind("labkit.bench.zygote", workflow)
     return Plain("labkit.bench.child")
 

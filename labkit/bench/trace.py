@@ -25,10 +25,12 @@ Pairs = list[tuple[Place, Value]]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a process finds when it begins: the run's status (`none`: no run), effects that only the provider knows."""
+    """What a process finds when it begins: the run's status (`none`: no run), effects that only the provider knows, and
+    how many entries the provider has `outside`."""
 
     status: str = "none"
     untracked: list[str] = []
+    outside: int = 0
 
 
 class Trace(NamedTuple):

@@ -57,7 +57,8 @@ class Judged(NamedTuple):
     `reference` is a fault-free run of the same scenario, and `commits` how often it commits each step (once where it
     does not say); `at_crash` is the status at the last crash; `acknowledged` counts the commits that were acknowledged
     before it, by step, `again` those after it; `untracked` are the effects that only the provider knew of at a crash;
-    `promises` are effects that were done otherwise than a person had said yes to.
+    `promises` are effects that were done otherwise than a person had said yes to; `since` is how many entries the
+    provider had at the last crash, None where what was asked for later is not compared with the reference.
     """
 
     evidence: Evidence
@@ -68,6 +69,7 @@ class Judged(NamedTuple):
     commits: Counter[str] = NO_STEPS
     untracked: frozenset[str] = frozenset()
     promises: tuple[Promise, ...] = ()
+    since: int | None = None
 
 
 def _duplicate(case: Judged) -> Iterator[str]:
@@ -119,6 +121,7 @@ def _approval(case: Judged) -> Iterator[str]:
 
 
 def _result(case: Judged) -> Iterator[str]:
+    yield from _done_otherwise(case)
     run, reference = case.evidence.run, case.reference.run
     if run is None or reference is None or run.status not in TERMINAL:
         return
@@ -129,6 +132,27 @@ def _result(case: Judged) -> Iterator[str]:
     for name, found, expected in pairs:
         if found != expected:
             yield f"{name} is {_short(found)}, a fault-free run has {_short(expected)}"
+
+
+def _done_otherwise(case: Judged) -> Iterator[str]:
+    """Effects of the last process that a fault-free run does not make, or makes with another request.
+
+    One from before the crash was asked for by a process that may have got other answers.
+    """
+    if case.since is None:
+        return
+    meant = {entry.subject: entry for entry in case.reference.outside if entry.kind == "effect"}
+    done = {entry.subject: entry for entry in case.evidence.outside[case.since :] if entry.kind == "effect"}
+    for subject, entry in done.items():
+        if subject not in meant:
+            yield f"{subject} did {_order(entry)}, which a fault-free run does not do"
+        elif not same_order(meant[subject], entry):
+            yield f"{subject} did {_order(entry)}, a fault-free run does {_order(meant[subject])}"
+
+
+def same_order(one: Entry, other: Entry) -> bool:
+    """True when two effects did the same at the same target."""
+    return all(getattr(one, name) == getattr(other, name) for name in ("target", "operation", "request"))
 
 
 def _approved(case: Judged) -> Iterator[str]:

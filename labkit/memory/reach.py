@@ -45,28 +45,34 @@ def names_in(code: CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*inner)
 
 
-def functions_in(value: Any) -> Iterator[FunctionType]:
-    """The functions that are called when `value` is: itself, what it wraps, the methods of its class."""
+def functions_in(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[FunctionType]:
+    """The functions that are called when `value` is: itself, what it wraps, the methods of its class.
+
+    `seen` are the ids of what is being looked into: a class may hold its own instances, as an enumeration does.
+    """
+    if id(value) in seen:
+        return
+    seen |= {id(value)}
     if isinstance(value, FunctionType):
         yield value
     elif isinstance(value, MethodType):
-        yield from functions_in(value.__func__)
+        yield from functions_in(value.__func__, seen)
     elif isinstance(value, property):
         for each in (value.fget, value.fset, value.fdel):
-            yield from functions_in(each)
+            yield from functions_in(each, seen)
     elif isinstance(value, type):
         if module_is_authors(value.__module__):
             for each in list(vars(value).values()):
                 if not isinstance(each, type):
-                    yield from functions_in(each)
+                    yield from functions_in(each, seen)
     else:
         wrapped = next(
             (getattr(value, name, None) for name in ("__wrapped__", "func", "__func__") if name in dir(value)), None
         )
-        if wrapped is not None and wrapped is not value:
-            yield from functions_in(wrapped)
+        if wrapped is not None:
+            yield from functions_in(wrapped, seen)
         elif module_is_authors(type(value).__module__):
-            yield from functions_in(type(value))
+            yield from functions_in(type(value), seen)
 
 
 class Reach:

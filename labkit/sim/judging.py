@@ -52,6 +52,7 @@ class Judge:
             again=Counter(acknowledged(life.taps)),
             commits=self._commits,
             untracked=untracked,
+            since=len(image.world.entries),
         )
         violations = self.oracle.judge(judged, image.values.then(life.log))
         if life.error:

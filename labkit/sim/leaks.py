@@ -18,10 +18,17 @@ from labkit.codec import return_decoder
 from labkit.memory.reach import LAB, Reach, is_authors
 from labkit.model import Workflow
 from labkit.runner import Runner
+from labkit.sim.imported import fixed_reads
 from labkit.sim.sets import orders_of_sets
-from labkit.sim.standins import Moment, stand_ins
+from labkit.sim.standins import Moment, StandIn, stand_ins
 
 _step = Runner._step.__code__
+
+
+def fixed_places(workflow: Workflow[Any]) -> list[str]:
+    """Where a step's source reads what is the same in each simulated process, and another in each real one."""
+    real = {f"{each.module}.{each.name}": _real(each) for each in stand_ins(Moment())}
+    return [*orders_of_sets(workflow.steps), *fixed_reads(workflow.steps, real)]
 
 
 class Leaks:
@@ -32,8 +39,8 @@ class Leaks:
 
     def __init__(self, workflow: Workflow[Any]) -> None:
         reach = Reach([*workflow.steps.values(), workflow.begin, workflow.tenant_of])
-        self.found: dict[str, bool] = dict.fromkeys(orders_of_sets(workflow.steps), False)
         self._moment = Moment()
+        self.found: dict[str, bool] = dict.fromkeys(fixed_places(workflow), False)
         self._places: list[tuple[dict[str, Any], str, Any, Any]] = []
         if reach.functions:
             for function in reach.functions:
@@ -60,8 +67,9 @@ class Leaks:
 
     def _stand_in(self, spaces: list[dict[str, Any]]) -> None:
         """Find the modules that have these things, and the names under which the author has imported them."""
-        for module, name, varied, make in stand_ins(self._moment):
-            real = getattr(sys.modules[module], name, None)
+        for each in stand_ins(self._moment):
+            module, name, varied, make = each
+            real = _real(each)
             if real is None:  # not on this platform
                 continue
             stand_in = make(real, self._noticing(f"{module}.{name}", varied))
@@ -82,6 +90,10 @@ class Leaks:
             return True
 
         return by_the_author
+
+
+def _real(each: StandIn) -> Any:
+    return getattr(sys.modules[each.module], each.name, None)
 
 
 def _is_authors(frame: FrameType) -> bool:

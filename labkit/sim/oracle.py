@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 
 from labkit.check.evidence import Evidence
-from labkit.check.invariants import Judged, Promise, Violation, judge
+from labkit.check.invariants import Judged, Promise, Violation, judge, same_order
 from labkit.check.windows import acknowledged
 from labkit.coordination.approvals import YES
-from labkit.provider.protocol import Entry
 from labkit.scenario import Scenario
 from labkit.sim.lives import Life, Simulation
 from labkit.values import Asked, Returned, Values
@@ -43,12 +42,18 @@ class Oracle:
         if values.asked:
             judged = judged._replace(promises=tuple(self.promises(judged.evidence, values)))
         violations = self._rules(judged)
-        if not violations or values.returned == self._usual:
-            return violations
+        if not violations:
+            return []
         same = self.fed(values.returned)
-        if same.error:
-            return violations
-        return self._rules(judged._replace(reference=same.evidence, commits=Counter(acknowledged(same.taps))))
+        if values.returned != self._usual and not same.error:
+            judged = judged._replace(reference=same.evidence, commits=Counter(acknowledged(same.taps)))
+            violations = self._rules(judged)
+        if self._leaks():  # what a step reads past `ctx` is told, and may be in a request: no answers can be fed to it
+            violations = self._rules(judged._replace(since=None))
+        return violations
+
+    def _leaks(self) -> bool:
+        return self._simulation is not None and bool(self._simulation.leaks.found)
 
     def promises(self, evidence: Evidence, values: Values) -> Iterator[Promise]:
         """Each effect done after a yes that is another one than was to be done when the question was asked."""
@@ -62,7 +67,11 @@ class Oracle:
             to_do = {entry.subject: entry for entry in meant if entry.kind == "effect"}
             for done in evidence.outside:
                 planned = to_do.get(done.subject)
-                if done.kind == "effect" and _follows(asked, done.subject) and not _same(planned, done):
+                if (
+                    done.kind == "effect"
+                    and _follows(asked, done.subject)
+                    and not (planned and same_order(planned, done))
+                ):
                     yield Promise(approval, planned, done)
 
     def fed(self, returned: Returned) -> Life:
@@ -73,11 +82,6 @@ class Oracle:
                 self._simulation = self._simulation or Simulation(self._scenario)
                 self._lived[key] = self._simulation.live(self._simulation.begin, keep_images=False, fed=returned)
             return self._lived[key]
-
-
-def _same(planned: Entry | None, done: Entry) -> bool:
-    wanted = ("target", "operation", "request")
-    return planned is not None and all(getattr(planned, name) == getattr(done, name) for name in wanted)
 
 
 def _follows(asked: Asked, subject: str) -> bool:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from types import FunctionType
 from typing import Any
 
-from labkit.memory.reach import functions_in, names_in, namespace_is_authors
+from labkit.sim.sources import sources_of
 
 MAKES = ("set", "frozenset")
 KEEPS = ("union", "intersection", "difference", "symmetric_difference", "copy")
@@ -20,46 +16,22 @@ ANY_ORDER = (*MAKES, "sorted", "sum", "min", "max", "any", "all", "len", "Counte
 
 def orders_of_sets(steps: Mapping[str, Any]) -> list[str]:
     """A sentence with file, line and step for each place; source that cannot be read has none."""
-    return [f"{place}: step {step} goes through a set" for step in steps for place in _places(steps[step])]
+    return list(dict.fromkeys(_told(steps)))
 
 
-def _places(step: Any) -> Iterator[str]:
-    todo, seen = list(functions_in(step)), set[int]()
-    while todo:
-        function = todo.pop()
-        if id(function) in seen or not namespace_is_authors(function.__globals__):
-            continue
-        seen.add(id(function))
-        tree, file, first = _source(function)
-        if tree is None:
-            continue
-        found = _Sets()
-        found.visit(tree)
-        yield from (f"{file}:{first + line - 1}" for line in sorted(found.lines))
-        todo += _called(function, found.activities)
-
-
-def _source(function: FunctionType) -> tuple[ast.AST | None, str, int]:
-    try:
-        lines, first = inspect.getsourcelines(function)
-        return ast.parse(textwrap.dedent("".join(lines))), Path(function.__code__.co_filename).name, first
-    except (OSError, TypeError, SyntaxError):
-        return None, "", 0
-
-
-def _called(function: FunctionType, activities: set[str]) -> Iterator[FunctionType]:
-    """The functions that this one may call itself: activities are called for it, and recorded."""
-    for name in names_in(function.__code__) - activities:
-        if name in function.__globals__:
-            yield from functions_in(function.__globals__[name])
+def _told(steps: Mapping[str, Any]) -> Iterator[str]:
+    for step, function in steps.items():
+        for source in sources_of(function):
+            found = _Sets()
+            found.visit(source.tree)
+            yield from (f"{source.place(line)}: step {step} goes through a set" for line in sorted(found.lines))
 
 
 class _Sets(ast.NodeVisitor):
-    """Finds the lines of a function that go through a set, and the names that it hands to `ctx.activity`."""
+    """Finds the lines of a function that go through a set."""
 
     def __init__(self) -> None:
         self.lines: set[int] = set()
-        self.activities: set[str] = set()
         self._sets: set[str] = set()
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -89,8 +61,6 @@ class _Sets(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """A call may go through its arguments, or not care for their order."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name == "activity" and node.args and isinstance(node.args[0], ast.Name):
-            self.activities.add(node.args[0].id)
         if name in ANY_ORDER:
             return
         if name in GOES_THROUGH:
