@@ -83,13 +83,11 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
     store, world = SqliteStore(), scenario.twin(ManualClock())
     simulation = Simulation(scenario)
     reference, judge, broken = held_against(scenario, simulation)
-    processes: list[Process] = []
-    unknown, values = set[str](), Values()
+    processes, unknown, values = list[Process](), set[str](), Values()
     at_crash, died = "none", ""
     for number, crash in enumerate([*crashes, None], 1):
         clock = next_clock(died)
         runner = scenario.runner(store, world, clock, process=number)  # nothing in memory outlives a process
-        since = len(world.image().entries)
         begin = Image(store.image(), world.image(), at_crash, frozenset(), number - 1, died)
         with simulation.alive(number, clock):
             process, run = _live(runner, scenario, world, crash)
@@ -110,7 +108,7 @@ def simulate(scenario: Scenario, schedule: Sequence[str]) -> Story:
         again=Counter(acknowledged(processes[-1].taps)),
         commits=Counter(acknowledged(reference.taps)),
         untracked=frozenset(unknown),
-        since=since,
+        since=len(begin.world.entries),
     )
     violations = judge.judge(judged, values) if crashes else broken
     if processes[-1].error and crashes:
