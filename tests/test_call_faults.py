@@ -199,3 +199,13 @@ def test_a_snapshot_that_begins_again_forgets_the_no_that_it_has_acted_on():
         for name in ENGINES
     }
     assert broken["snapshot"] and not broken["event-sourced"] - {UNTRACKED} and not broken["hybrid"] - {UNTRACKED}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_fault_belongs_to_its_effect_among_others_in_its_step_and_after_a_crash_too(engine, policy):
+    several = chain([["bank.pay", "bank.pay", "post.send"], ["desk.open"]])
+    report = explore(several, engine=engine, policy=policy, call_faults="all")
+    assert [(c.fault, c.effect, c.alone, c.expected) for c in report.call_faults if c.unexpected] == []
+    refused = [cell for cell in report.call_faults if cell.fault == "refused"]
+    assert policy in ("bare", "keyed") or not any(cell.invariants for cell in refused)

@@ -91,7 +91,7 @@ def untracked(parts: Parts, tenant: str, run_id: str) -> set[str]:
     known = {_place(entry.subject) for entry in ledger.entries(parts.store, run_id)}
     effects, steps = _recorded(parts.engine.history(run_id))
     known |= effects
-    return {subject for subject in executed if _place(subject) not in known and _visit(subject) not in steps}
+    return {subject for subject in executed if _place(subject) not in known and visit_of(subject) not in steps}
 
 
 def _recorded(moments: Sequence[Moment]) -> tuple[set[str], set[str]]:
@@ -114,7 +114,8 @@ def _place(subject: str) -> str:
     return subject.split("/", 1)[1]
 
 
-def _visit(subject: str) -> str:
+def visit_of(subject: str) -> str:
+    """`position.step`: the visit to a step in which the effect of this subject is made."""
     return ".".join(_place(subject).split(".")[:2])
 
 

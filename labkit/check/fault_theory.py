@@ -6,6 +6,8 @@ of it is the author's, and no rule foresees it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from labkit.check.theory import AMBIGUOUS, CLEAN, IF_TRIED, REPEATS, RULES
 
 MARKS = {REPEATS: "duplicated", AMBIGUOUS: "ambiguous"}
@@ -25,9 +27,10 @@ def fault_rule(fault: str, policy: str, provider: str) -> str | None:
     return CLEAN  # refused, away: the caller knows that nothing was done
 
 
-def allowed(fault: str, policy: str, provider: str) -> set[str]:
-    """What may come of the fault with one crash besides: what each of them may do, and nothing else."""
-    rule, rules = fault_rule(fault, policy, provider), RULES[policy, provider]
-    found = {MARKS[each] for each in (rule, *rules.values()) if each in MARKS}
-    found |= {"ambiguous"} if IF_TRIED in rules.values() else set()
+def allowed(fault: str, policy: str, provider: str, others: Iterable[str] = ()) -> set[str]:
+    """What may come of the fault with one crash besides, which may strike an effect at one of the `others`, too: what
+    each of them may do, and nothing else."""
+    rules = [rule for each in {provider, *others} for rule in RULES[policy, each].values()]
+    found = {MARKS[each] for each in (fault_rule(fault, policy, provider), *rules) if each in MARKS}
+    found |= {"ambiguous"} if IF_TRIED in rules else set()
     return found | ({"untracked"} if policy in ("bare", "keyed") else set())

@@ -50,7 +50,8 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `refuse`: turn it down for good with `reason`, one of `EffectRejected.REASONS`. `fail_before`: answer with an error
     that says nothing, nothing was done. `fail_after`: do it and answer so. `late`: do it and answer after `seconds`.
     `away`: be absent at this and at the next calls of the target and questions about it, `times` in all.
-    The others are as `CALL_FAULTS` says.
+    The others are as `CALL_FAULTS` says. With an `effect`, `position.step` or `position.step.n`, it strikes the first
+    call for that one alone, whatever a crash made be called again before; `nth` is where that is without a crash.
     """
 
     target: str
@@ -60,6 +61,7 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = "policy_refused"
     seconds: float = 0.0
     times: int = 1
+    effect: str = ""
 
     def __post_init__(self) -> None:
         choices = {"what": (self.what, get_args(What)), "reason": (self.reason, EffectRejected.REASONS)}
@@ -74,17 +76,21 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise _refused(f"times is {self.times} with {self.what}", "use 1, or 1 to 1000 with away")
 
 
-def faults_for(name: str, target: str, operation: str, nth: int) -> tuple[Fault, ...]:
+def faults_for(name: str, target: str, operation: str, nth: int, subject: str = "") -> tuple[Fault, ...]:
     """What makes the provider do `name`, one of `CALL_FAULTS`, at the `nth` call of `operation` at `target`.
 
+    With the `subject` of an effect, at the first call for that effect, in whichever run.
     Raise InvalidInput for another name.
     """
     known("call fault", name, CALL_FAULTS)
+    effect = subject.partition("/")[2]
     if name == "refused":
-        return (Fault(target, operation, nth, "refuse"),)
+        return (Fault(target, operation, nth, "refuse", effect=effect),)
     if name == "away":
-        return (Fault(target, operation, nth, "away", times=AWAY_FOR),)
-    return (msgspec.convert({"target": target, "operation": operation, "nth": nth, "what": name}, Fault),)
+        return (Fault(target, operation, nth, "away", times=AWAY_FOR, effect=effect),)
+    return (
+        msgspec.convert({"target": target, "operation": operation, "nth": nth, "what": name, "effect": effect}, Fault),
+    )
 
 
 def _refused(what: str, next: str) -> InvalidInput:
@@ -118,13 +124,27 @@ class Faults:
         place = (order.target, order.operation)
         self.count += 1
         self._calls[place] += 1
-        fault = self._faults.get((*place, self._calls[place]))
+        fault = self._due(order, self._calls[place])
         if self.absent(order.target):
             fault = Fault(*place, self._calls[place], "away")
         elif fault and fault.what == "away":
             self._calls[order.target, ""] = fault.times - 1
         self._note(order.subject, fault)
         return fault
+
+    def _due(self, order: Order, nth: int) -> Fault | None:
+        """The fault of this call: one for its effect, or one for its number."""
+        effect = order.subject.partition("/")[2]
+        if effect and any(fault.effect == effect for fault in self._faults.values()):
+            own = (order.target, f"{order.operation} {effect}")
+            self._calls[own] += 1
+            first = self._calls[own] == 1
+            same = (each for each in self._faults.values() if each.effect == effect and first)
+            return next(
+                (each for each in same if (each.target, each.operation) == (order.target, order.operation)), None
+            )
+        fault = self._faults.get((order.target, order.operation, nth))
+        return None if fault and fault.effect else fault
 
     def _note(self, subject: str, fault: Fault | None) -> None:
         """How the last call for `subject` ended for its caller, unless it got an answer: `unclear` or `away`."""

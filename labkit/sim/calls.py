@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from labkit.check.evidence import Evidence
+from labkit.check.evidence import Evidence, visit_of
 from labkit.check.fault_theory import MARKS, allowed, fault_rule
 from labkit.check.faulted import RESULT
 from labkit.check.invariants import Violation
 from labkit.check.repeats import same_request
+from labkit.check.theory import REPEATS, RULES
 from labkit.effects.key import effect_of
 from labkit.errors import InvalidInput
+from labkit.own_engines import engine_class
 from labkit.provider.faults import CALL_FAULTS, UNCLEAR, Fault, faults_for
 from labkit.scenario import Scenario, names_of
 from labkit.sim.counterexample import Counterexample
@@ -121,9 +124,9 @@ def sweep(
     known = same_request(usual.outside)
     for target, operation, nth, subject in calls_of(usual) if faults else ():
         for fault in faults:
-            with_it = replace(scenario, faults=(*scenario.faults, *faults_for(fault, target, operation, nth)))
+            with_it = replace(scenario, faults=(*scenario.faults, *faults_for(fault, target, operation, nth, subject)))
             judge = Judge(with_it)
-            cells.append(_cell(judge, subject, fault))
+            cells.append(_cell(judge, usual, subject, fault))
             cells[-1].questions = [each for each in judge.questions if each not in known]
             if progress:
                 progress(cells[-1].schedules)
@@ -148,7 +151,7 @@ def faults_named(scenario: Scenario, named: Sequence[str]) -> tuple[Fault, ...]:
     Raises InvalidInput for an unknown name, and for an effect that a run without a crash does not make.
     """
     usual = first_life(Simulation(scenario)).evidence if named else None
-    calls = {effect_of(each[-1]): each[:3] for each in (calls_of(usual) if usual else ())}
+    calls = {effect_of(each[-1]): each for each in (calls_of(usual) if usual else ())}
     found: list[Fault] = []
     for text in named:
         name, _, effect = text.partition(":")
@@ -171,11 +174,15 @@ def calls_of(usual: Evidence) -> Iterator[tuple[str, str, int, str]]:
             yield entry.target, entry.operation, count[entry.target, entry.operation], entry.subject
 
 
-def _cell(judge: Judge, subject: str, fault: str) -> FaultCell:
+def _cell(judge: Judge, usual: Evidence, subject: str, fault: str) -> FaultCell:
     scenario, ends = judge.scenario, ends_of(judge)
     struck = scenario.faults[-1]
     place = (fault, scenario.policy, judge.simulation.world.capability(struck.target))
     rule = None if _dealt_with(fault, scenario.policy, judge.reference) else fault_rule(*place)
+    others = {judge.simulation.world.capability(target) for target, *_ in calls_of(usual)}
+    alone = {MARKS[rule]} if rule in MARKS else set()
+    if rule and fault in (*UNCLEAR, "away") and _again(judge, usual, subject):
+        alone.add(MARKS[REPEATS])
     invariants: Counter[str] = Counter()
     for end in ends:
         invariants.update(dict.fromkeys((violation.invariant for violation in end.violations), end.times))
@@ -192,16 +199,25 @@ def _cell(judge: Judge, subject: str, fault: str) -> FaultCell:
         invariants=dict(invariants),
         ambiguous=sum(end.times for end in ends if end.ambiguous),
         expected=rule or "",
-        unexpected=sum(end.times for end in ends if rule and not _foreseen(end, rule, allowed(*place))),
+        unexpected=sum(end.times for end in ends if rule and not _foreseen(end, alone, allowed(*place, others))),
         counterexample=Counterexample.of(scenario, list(worst.schedule), worst.violations) if worst else None,
     )
 
 
-def _foreseen(end: End, rule: str, may: set[str]) -> bool:
+def _again(judge: Judge, usual: Evidence, subject: str) -> bool:
+    """True when the step is entered again, and an effect that it made before this one is executed again."""
+    scenario, capability = judge.scenario, judge.simulation.world.capability
+    visit = [each for each in calls_of(usual) if visit_of(each[-1]) == visit_of(subject)]
+    before = takewhile(lambda each: each[-1] != subject, visit)
+    twice = any(RULES[scenario.policy, capability(target)]["W4"] == REPEATS for target, *_ in before)
+    return twice and not engine_class(scenario.engine).journals
+
+
+def _foreseen(end: End, alone: set[str], may: set[str]) -> bool:
     """Alone, a fault does what its rule says; with a crash, nothing that neither of them may do."""
     seen = end.seen()
     if not end.schedule:
-        return seen == ({MARKS[rule]} if rule in MARKS else set())
+        return seen == alone
     return seen <= may | ({RESULT} if "duplicated" in seen else set())
 
 
