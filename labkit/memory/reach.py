@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -12,6 +13,8 @@ from typing import Any
 LAB = "labkit"
 LIBRARIES = ("site-packages", "dist-packages")
 MAIN = "__main__"
+ANY_NAME = frozenset(("globals", "vars", "getattr", "setattr", "__dict__"))  # with these, a name can be made up
+PLAIN = (str, bytes, int, float, type(None))
 
 
 @lru_cache(maxsize=4096)
@@ -34,7 +37,7 @@ def module_is_authors(name: str | None) -> bool:
     return module is not None and is_authors(module.__name__, getattr(module, "__file__", None))
 
 
-def is_whole(namespace: dict[str, Any]) -> bool:
+def is_in_a_file(namespace: dict[str, Any]) -> bool:
     """True for the globals of a module in a file, which is imported as a whole; a notebook's are the user's as well."""
     return namespace.get("__file__") is not None and namespace.get("__name__") != MAIN
 
@@ -85,8 +88,24 @@ class Reach:
         self._seen: set[int] = set()
         self._todo: list[Any] = list(functions)
         while self._todo:
-            for function in functions_in(self._todo.pop()):
+            value = self._todo.pop()
+            self._look_into(value)
+            for function in functions_in(value):
                 self._follow(function)
+
+    def _look_into(self, value: Any) -> None:
+        """Functions may also be kept in a table, or in an object of the author's, and called from there."""
+        held: Iterable[Any] = ()
+        if isinstance(value, Mapping):
+            held = value.values()
+        elif isinstance(value, list | tuple | set | frozenset | deque):
+            held = value
+        elif not isinstance(value, type) and module_is_authors(type(value).__module__):
+            held = getattr(value, "__dict__", {}).values()
+        held = [each for each in held if not isinstance(each, PLAIN)]
+        if held and id(value) not in self._seen:
+            self._seen.add(id(value))
+            self._todo += held
 
     def _follow(self, function: FunctionType) -> None:
         if id(function) in self._seen:
@@ -104,6 +123,7 @@ class Reach:
     def _look_up(self, namespace: dict[str, Any], names: frozenset[str]) -> None:
         self.spaces[id(namespace)] = namespace
         known = self.names.setdefault(id(namespace), set())
+        known |= names & ANY_NAME
         for name in names & namespace.keys() - known:
             known.add(name)
             value = namespace[name]

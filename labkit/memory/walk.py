@@ -22,9 +22,10 @@ from typing import Any
 
 from labkit.memory.holders import Attributes, Fixed, Holder, Mapped, Names, Sequenced
 from labkit.memory.reach import (
+    ANY_NAME,
     LAB,
     Reach,
-    is_whole,
+    is_in_a_file,
     module_is_authors,
     namespace_is_authors,
 )
@@ -104,8 +105,10 @@ class Walk:
     def _space(self, namespace: dict[str, Any]) -> None:
         if id(namespace) not in self._seen:
             self._seen[id(namespace)] = namespace
-            names = None if is_whole(namespace) else self._reach.names.get(id(namespace), set())
-            self._hold(Names(namespace, names), "")
+            reached = self._reach.names.get(id(namespace), set())
+            # a module also holds what has nothing to do with the workflow: only names that may be looked up count
+            any_name = is_in_a_file(namespace) and not ANY_NAME.isdisjoint(reached)
+            self._hold(Names(namespace, None if any_name else reached), "")
 
     def _function(self, function: types.FunctionType, path: str) -> None:
         authors = namespace_is_authors(function.__globals__)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from labkit.memory.reach import is_whole
+from labkit.memory.reach import is_in_a_file
 from labkit.sim.sources import Source, sources_of
 
 OF_THE_INTERPRETER = ("hash", "id")
@@ -33,7 +33,7 @@ def _told(steps: Mapping[str, Any], known: dict[int, str]) -> Iterator[str]:
     for step, function in steps.items():
         for source in sources_of(function):
             yield from (f"{place}: step {step} reads {what} past ctx" for place, what in _hashes(source))
-            made = _made_at_import(source.space, known) if is_whole(source.space) else {}
+            made = _made_at_import(source.space, known) if is_in_a_file(source.space) else {}
             for name in sorted(made.keys() & source.names):
                 place, what = made[name]
                 yield f"{place}: step {step} uses {name}, which was made with {what} when its module was imported"
