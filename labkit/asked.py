@@ -74,9 +74,9 @@ def join(result: bytes, asked: Fields | None) -> bytes:
 
 def split(payload: bytes, what: str) -> tuple[bytes, Fields | None]:
     """The two parts of a payload; raise InvalidState, naming `what`, when the second cannot be read."""
-    result, line, second = payload.partition(b"\n")
-    if not line:
-        return result, None
+    if not isinstance(payload, bytes) or b"\n" not in payload:  # what is damaged is left to whoever reads it
+        return payload, None
+    result, _, second = payload.partition(b"\n")
     return result, {name: bytes(body) for name, body in read_back(_fields, second, what).items()}
 
 

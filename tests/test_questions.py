@@ -33,6 +33,17 @@ def test_two_equal_requests_under_two_keys_are_a_question_everywhere(engine, pol
         assert {cell.verdict for cell in report.cells} == {"unknown"}
 
 
+def declared_once(ctx: Any, state: Any) -> Any:
+    """The same request twice; only the first says what makes it one effect."""
+    ctx.effect("bank", "pay", {"order": 1}, once_per=("order",))
+    ctx.effect("bank", "pay", {"order": 1})
+
+
+def test_an_effect_that_declares_nothing_beside_one_that_does_is_a_question_too(engine):
+    [question] = explore(workflow(declared_once), engine=engine).questions
+    assert "bank.pay with order 1 happened 2 times" in question
+
+
 def test_the_timeline_shows_a_question_at_the_second_effect_and_in_words(engine):
     rig = Rig(workflow(equal_twice), engine)
     run = rig.drive()

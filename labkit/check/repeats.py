@@ -23,24 +23,27 @@ def same_identity(entries: Iterable[Entry]) -> list[str]:
 
 
 def same_request(entries: Iterable[Entry]) -> list[str]:
-    """A question for each request that one run sent several times without a business identity, with places and keys."""
+    """A question for each request that one run sent several times, with places and keys, unless each time a business
+    identity was declared."""
     return [
         f"{group[0].target}.{group[0].operation} with {shown(asked_of(group[0].request))} happened {len(group)} times "
         f"in run {run}: {_places(group)}; once_per says whether they are one effect"
-        for (run, _), group in _several(entries, _request).items()
+        for (run, _), group in _undeclared(entries).items()
     ]
 
 
 def marks(entries: Iterable[Entry]) -> dict[int, str]:
     """`duplicate` or `question` for each effect that these two are about, by its number; none for the first of each."""
     kept = list(entries)
-    found = {each.seq: "question" for group in _several(kept, _request).values() for each in group[1:]}
+    found = {each.seq: "question" for group in _undeclared(kept).values() for each in group[1:]}
     again = _several(kept, lambda entry: entry.identity)
     return found | {each.seq: "duplicate" for group in again.values() for each in group[1:]}
 
 
-def _request(entry: Entry) -> Hashable:
-    return "" if entry.identity else (entry.target, entry.operation, canonical(entry.request))
+def _undeclared(entries: Iterable[Entry]) -> dict[tuple[str, Hashable], list[Entry]]:
+    """Equal requests of one run, unless each of them says by its identity what makes it one effect."""
+    alike = _several(entries, lambda each: (each.target, each.operation, canonical(each.request)))
+    return {key: group for key, group in alike.items() if not all(each.identity for each in group)}
 
 
 def _several(entries: Iterable[Entry], alike: Callable[[Entry], Hashable]) -> dict[tuple[str, Hashable], list[Entry]]:
