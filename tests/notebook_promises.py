@@ -16,7 +16,7 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("pd.concat(", "payments-3", 0),
         ("pd.concat(", "mail-1", 3),  # sent once, and ambiguous
         ("pd.concat(", "mail-2", 0),
-        ("", "waiting_for_person", 4),  # once in part 5, then on three engines
+        ("", "waiting_for_person", 7),  # once in part 5, then on three engines: as status, and in the reason
     ],
     "01_state": [
         ("", f"ended with status {KILLED}", 1),
@@ -34,7 +34,7 @@ SHOWS: dict[str, list[tuple[str, str, int]]] = {
         ("", f"ended with status {KILLED}", 1),
         ("", "Our books: 0.07. The invoice: 0.09.", 1),
         ("", "data.notes['callback']", 1),  # refused, with its path
-        ("", "is confirmed with request", 1),  # the fork that would pay another amount
+        ("", "is confirmed as payments.refund with order", 1),  # the fork that would pay another amount
         ("", "DUPLICATE</b> executed 2 times", 1),  # the crash that breaks it, on one engine of two
     ],
     "04_events": [

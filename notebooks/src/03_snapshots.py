@@ -55,7 +55,7 @@ from msgspec import field
 
 from labkit import Lab, refund
 from labkit.engines import SnapshotEngine
-from labkit.errors import InvalidInput, InvalidState
+from labkit.errors import Drift, InvalidState
 from labkit.lab.judge import judged
 from labkit.lab.tables import show
 from labkit.model import Budgets, State, Target, Workflow
@@ -343,7 +343,7 @@ try:
     past.resume("what-if")
     past.approve("what-if", verdict="edited", changes={"amount": "20.00"})
     past.resume("what-if")
-except InvalidInput as error:
+except Drift as error:
     refused = error
 assert len(past.provider(refund).query("target == 'payments'")) == 1
 print(refused)
@@ -394,7 +394,7 @@ def pay_and_mail(ctx, state):
 ends = {}
 for engine in ("snapshot", "event-sourced"):
     memory = Lab(":memory:", engine=engine, policy="bare")
-    died = memory.kill(both, at="pay_and_mail/call:before#2", real=False)
+    died = memory.kill(both, at="pay_and_mail/2/call:before#1", real=False)
     assert died.window == "W2"
     ends[engine] = memory.timeline(memory.resume(died.run_id))
 

@@ -455,7 +455,65 @@ outside[["kind", "operation", "request", "receipt_id"]]
 # effect, with all five windows of its own.
 
 # %% [markdown]
-# ## 7 · Crash it: a careful policy, and yet
+# ## 7 · One customer, two keys
+#
+# An accident that no crash is needed for. An agent refunds an order; the confirmation times out; the agent concludes
+# that the refund has failed, *plans again*, and refunds again. Both calls are in order: each has a key of its own, for
+# each is an effect of its own ([`planning.py`](../labkit/cases/planning.py)). Predict: which of the four policies pays
+# once?
+
+# %%
+from labkit.cases.planning import planning_again
+
+
+def judged_as(workflow):
+    """Explore a workflow under each policy; return how often it is paid when nothing crashes, and the verdict."""
+    rows = {}
+    for policy in POLICIES:
+        with Lab(":memory:", policy=policy) as lab:
+            alone = f"{lab.start(workflow).status}, paid {paid(lab, workflow)}x"
+        rows[policy] = {"without a crash": alone, "verdict": explore(workflow, policy=policy).verdict}
+    return pd.DataFrame(rows).T
+
+
+# %%
+unprotected = judged_as(planning_again())
+assert set(unprotected["without a crash"]) == {"completed, paid 2x"}
+assert unprotected["verdict"].tolist() == ["invalid", "invalid", "unknown", "unknown"]
+unprotected
+
+# %% [markdown]
+# None. The lab does not know whether two equal refunds are meant: some customers do buy the same thing twice. So it is
+# a *question*, with both places, and while it is open nothing is *valid*. (`bare` and `keyed` have trouble of their own
+# with crashes, so they are *invalid* already.)
+
+# %%
+print(explore(planning_again()).questions[0])
+
+# %% [markdown]
+# You know what the lab cannot: one order is refunded once. Say so. The fields named in `once_per` are the **business
+# identity** of the effect; two effects of one run that agree in them are one for the customer, whatever their keys.
+
+# %%
+protected = judged_as(planning_again(("order",)))
+assert protected["verdict"].tolist() == ["invalid", "invalid", "valid", "valid"]
+protected
+
+# %% [markdown]
+# `ledger` and `outbox` refuse the second refund, before anything is sent, and say which one it would repeat. `bare` and
+# `keyed` remember nothing that could refuse; there the invariant finds it, and blames no crash:
+
+# %%
+with Lab(":memory:") as lab:
+    print(lab.start(planning_again(("order",))).run.reason)
+explore(planning_again(("order",)), policy="keyed").counterexample
+
+# %% [markdown]
+# **A key protects a call, a business identity protects a customer.** A key is made of the place in the run, so it
+# recognises the *same* call. Whoever plans again stands at another place, and has another key.
+
+# %% [markdown]
+# ## 8 · Crash it: a careful policy, and yet
 #
 # A team has read all this. Their policy is `ledger`, the provider recognises keys, and each answer of the model is
 # used at once, where it is needed. One step:
@@ -559,65 +617,6 @@ assert results.paid.tolist() == [[40], [40]] and set(results.end) == {"completed
 results
 
 # %% [markdown]
-# ## 8 · One customer, two keys
-#
-# An accident that no crash is needed for. An agent refunds an order; the confirmation times out; the agent concludes
-# that the refund has failed, *plans again*, and refunds again. Both calls are in order: each has a key of its own, for
-# each is an effect of its own ([`planning.py`](../labkit/cases/planning.py)). Predict: which of the four policies pays
-# once?
-
-# %%
-from labkit import explore
-from labkit.cases.planning import planning_again
-
-
-def judged_as(workflow):
-    """Explore a workflow under each policy; return how often it is paid when nothing crashes, and the verdict."""
-    rows = {}
-    for policy in POLICIES:
-        with Lab(":memory:", policy=policy) as lab:
-            alone = f"{lab.start(workflow).status}, paid {paid(lab, workflow)}x"
-        rows[policy] = {"without a crash": alone, "verdict": explore(workflow, policy=policy).verdict}
-    return pd.DataFrame(rows).T
-
-
-# %%
-unprotected = judged_as(planning_again())
-assert set(unprotected["without a crash"]) == {"completed, paid 2x"}
-assert unprotected["verdict"].tolist() == ["invalid", "invalid", "unknown", "unknown"]
-unprotected
-
-# %% [markdown]
-# None. The lab does not know whether two equal refunds are meant: some customers do buy the same thing twice. So it is
-# a *question*, with both places, and while it is open nothing is *valid*. (`bare` and `keyed` have trouble of their own
-# with crashes, so they are *invalid* already.)
-
-# %%
-print(explore(planning_again()).questions[0])
-
-# %% [markdown]
-# You know what the lab cannot: one order is refunded once. Say so. The fields named in `once_per` are the **business
-# identity** of the effect; two effects of one run that agree in them are one for the customer, whatever their keys.
-
-# %%
-protected = judged_as(planning_again(("order",)))
-assert protected["verdict"].tolist() == ["invalid", "invalid", "valid", "valid"]
-protected
-
-# %% [markdown]
-# `ledger` and `outbox` refuse the second refund, before anything is sent, and say which one it would repeat. `bare` and
-# `keyed` remember nothing that could refuse; there the invariant finds it, and blames no crash:
-
-# %%
-with Lab(":memory:") as lab:
-    print(lab.start(planning_again(("order",))).run.reason)
-explore(planning_again(("order",)), policy="keyed").counterexample
-
-# %% [markdown]
-# **A key protects a call, a business identity protects a customer.** A key is made of the place in the run, so it
-# recognises the *same* call. Whoever plans again stands at another place, and has another key.
-
-# %% [markdown]
 # ## Check yourself
 #
 # In the lab, run the next cell. Choose, and press *Check*: it says why at once.
@@ -700,7 +699,7 @@ explore(planning_again(("order",)), policy="keyed").counterexample
 #
 # </details>
 #
-# **6.** In part 7 the key was the same and the amount was not. What prevents it? *Choose all that hold.*
+# **6.** In part 8 the key was the same and the amount was not. What prevents it? *Choose all that hold.*
 #
 # - **a** deciding in one step, and acting in the next
 # - **b** an engine that records the model's answer before the call
